@@ -1,0 +1,184 @@
+// Installed definitions: which machine the database enforces, and whether this process fits it.
+//
+// - At start, under the maintenance lock: the installed definition permits all of mine → leave it;
+//   mine permits more → install mine; otherwise refuse and print the difference. So a rolling deploy
+//   works in both directions, also when an old process restarts.
+// - Narrowing is a command of its own (`contract`), which refuses while runs are in a status that
+//   would go.
+// - Every definition that a process ran with is a row with a number; a run carries the number of the
+//   one that last wrote it.
+
+import { sql } from 'kysely';
+import type { Machine } from '../machines/status-machine.ts';
+import { checkTable } from './catalogue.ts';
+import type { Database } from './database.ts';
+import { definitionHash } from './definition-hash.ts';
+import { guardFunctions } from './guards.ts';
+import { maintain } from './maintenance.ts';
+import { type Difference, difference } from './permitted.ts';
+import { qualified } from './print.ts';
+import type { Tx } from './transaction.ts';
+
+/** This process's machine and the installed one do not go together. The process does not start. */
+export class DefinitionError extends Error {
+  override readonly name = 'DefinitionError';
+  readonly code: 'definition_diverged' | 'runs_in_removed_status' | 'definition_is_not_narrower';
+  readonly machine: string;
+  readonly difference: Difference;
+
+  constructor(code: DefinitionError['code'], machine: string, gap: Difference, message: string) {
+    super(message);
+    this.code = code;
+    this.machine = machine;
+    this.difference = gap;
+  }
+}
+
+export interface Installed {
+  readonly machine: string;
+  /** The number under which this process's definition is known. */
+  readonly number: number;
+  /** What the database enforces now: this process's definition, or a wider one. */
+  readonly enforced: 'mine' | 'wider';
+  readonly change: 'installed' | 'widened' | 'contracted' | 'unchanged';
+}
+
+async function currentDefinition(tx: Tx, machine: string): Promise<Machine | undefined> {
+  const row = await tx
+    .selectFrom('fencepost.machine_installed')
+    .select('definition')
+    .where('machine', '=', machine)
+    .where('current', '=', true)
+    .executeTakeFirst();
+  return row?.definition as Machine | undefined;
+}
+
+async function numberOf(tx: Tx, machine: Machine): Promise<number> {
+  const hash = definitionHash(machine);
+  const { rows } = await sql<{ number: number }>`
+    insert into fencepost.machine_installed (machine, number, hash, definition, current)
+    select ${machine.id}, coalesce(max(number), 0) + 1, ${hash}, ${JSON.stringify(machine)}::jsonb, false
+    from fencepost.machine_installed where machine = ${machine.id}
+    on conflict (machine, hash) do update set hash = excluded.hash
+    returning number`.execute(tx);
+  const [row] = rows;
+  if (!row) throw new Error(`the definition of ${machine.id} got no number`);
+  return row.number;
+}
+
+async function enforce(tx: Tx, machine: Machine, number: number): Promise<void> {
+  for (const statement of guardFunctions(machine)) await sql.raw(statement).execute(tx);
+  await sql`update fencepost.machine_installed set current = false
+    where machine = ${machine.id} and current and number <> ${number}`.execute(tx);
+  await sql`update fencepost.machine_installed set current = true
+    where machine = ${machine.id} and number = ${number} and not current`.execute(tx);
+}
+
+const listed = (facts: readonly string[]) => facts.map((fact) => `\n    ${fact}`).join('');
+
+async function installOne(tx: Tx, machine: Machine): Promise<Installed> {
+  await checkTable(tx, machine);
+  const installed = await currentDefinition(tx, machine.id);
+  const number = await numberOf(tx, machine);
+  const done = (enforced: Installed['enforced'], change: Installed['change']) => ({
+    machine: machine.id,
+    number,
+    enforced,
+    change,
+  });
+  if (!installed) {
+    await enforce(tx, machine, number);
+    return done('mine', 'installed');
+  }
+  const gap = difference(machine, installed);
+  if (gap.wider.length > 0 && gap.narrower.length > 0) {
+    throw new DefinitionError(
+      'definition_diverged',
+      machine.id,
+      gap,
+      `machine ${machine.id}: this process and the database disagree.` +
+        `\n  Only this process:${listed(gap.wider)}\n  Only the database:${listed(gap.narrower)}` +
+        '\n  Deploy a definition that permits both first, then contract.',
+    );
+  }
+  if (gap.narrower.length > 0) return done('wider', 'unchanged');
+  await enforce(tx, machine, number);
+  return done('mine', gap.wider.length > 0 ? 'widened' : 'unchanged');
+}
+
+/**
+ * Installs this process's machines, or finds that wider ones are installed. Idempotent; any number of
+ * processes may call it at once.
+ * @throws DefinitionError when one has diverged, TableError when a table lacks what it needs.
+ */
+export async function installMachines(
+  database: Database,
+  machines: readonly Machine[],
+): Promise<readonly Installed[]> {
+  return await maintain(database, async (tx) => {
+    const results: Installed[] = [];
+    for (const machine of machines) results.push(await installOne(tx, machine));
+    return results;
+  });
+}
+
+/** What installing would find, without doing it: for `npm run machines`. */
+export async function compareDefinitions(
+  database: Database,
+  machine: Machine,
+): Promise<Difference | undefined> {
+  return await maintain(database, async (tx) => {
+    const installed = await currentDefinition(tx, machine.id);
+    return installed && difference(machine, installed);
+  });
+}
+
+async function runsInRemoved(tx: Tx, machine: Machine, installed: Machine) {
+  const removed = Object.keys(installed.states).filter((status) => !(status in machine.states));
+  if (removed.length === 0) return [];
+  const { rows } = await sql<{ status: string; runs: number; example: string }>`
+    select status, count(*) as runs, min(id::text) as example
+    from ${sql.raw(qualified(machine.table))} where status = any(${removed}::text[])
+    group by status order by status`.execute(tx);
+  return rows;
+}
+
+/**
+ * Narrows the installed definition to this process's. Processes that still run the wider one are then
+ * refused what went: stop them first.
+ * @throws DefinitionError while runs are in a status that would go, and when mine is not narrower.
+ */
+export async function contractMachine(database: Database, machine: Machine): Promise<Installed> {
+  return await maintain(database, async (tx) => {
+    await checkTable(tx, machine);
+    const installed = await currentDefinition(tx, machine.id);
+    const gap = installed ? difference(machine, installed) : { wider: [], narrower: [] };
+    if (gap.wider.length > 0) {
+      throw new DefinitionError(
+        'definition_is_not_narrower',
+        machine.id,
+        gap,
+        `machine ${machine.id}: this process permits more than is installed:${listed(gap.wider)}` +
+          '\n  Start a process to widen it first; contract only narrows.',
+      );
+    }
+    // Nobody may enter a status between the count and the new guard.
+    await sql`lock table ${sql.raw(qualified(machine.table))} in share row exclusive mode`.execute(
+      tx,
+    );
+    const stuck = installed ? await runsInRemoved(tx, machine, installed) : [];
+    if (stuck.length > 0) {
+      const places = stuck.map((row) => `${row.runs} in "${row.status}", ${row.example} for one`);
+      throw new DefinitionError(
+        'runs_in_removed_status',
+        machine.id,
+        gap,
+        `machine ${machine.id}: runs are in a status that would go:${listed(places)}`,
+      );
+    }
+    const number = await numberOf(tx, machine);
+    await enforce(tx, machine, number);
+    const change = gap.narrower.length > 0 ? 'contracted' : 'unchanged';
+    return { machine: machine.id, number, enforced: 'mine', change };
+  });
+}

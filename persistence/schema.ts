@@ -1,0 +1,101 @@
+// The tables as Kysely sees them. Instants are whole microseconds (`database.ts` parses them so);
+// versions, counters and fences are integers.
+
+import type { ColumnType, Generated, JSONColumnType } from 'kysely';
+
+/** Written by the database or given as text, read as microseconds. */
+type Instant = ColumnType<number, string | undefined, never>;
+
+interface MachineInstalledTable {
+  machine: string;
+  number: number;
+  hash: string;
+  definition: JSONColumnType<object, string, never>;
+  current: boolean;
+  installed_at: Instant;
+}
+
+interface JournalTable {
+  machine: string;
+  run: string;
+  seq: number;
+  at: Instant;
+  event: string | null;
+  actor: string;
+  from_status: string;
+  to_status: string;
+  fence: number;
+  definition: number;
+  xact: Generated<string>;
+}
+
+interface LostWriteTable {
+  machine: string;
+  run: string;
+  event: string;
+  fence: number;
+  found_fence: number;
+  found_status: string;
+  at: Instant;
+}
+
+interface QuarantineTable {
+  machine: string;
+  run: string;
+  event: string;
+  sqlstate: string;
+  reason: string;
+  at: Instant;
+}
+
+interface MailboxTable {
+  id: Generated<number>;
+  message_id: string;
+  recipient: string;
+  sender: string;
+  subject: string;
+  body: string;
+  raw: string;
+  received_at: Instant;
+}
+
+/** The kernel's own columns, which every table of runs has. */
+interface RunTable {
+  id: string;
+  status: string;
+  seq: number;
+  event: string | null;
+  actor: string | null;
+  definition: number;
+}
+
+interface DeliveryTable extends RunTable {
+  channel: string;
+  recipient: string;
+  payload: string;
+  message_key: string;
+  redrive_of: string | null;
+  max_failures: Generated<number>;
+  max_lease_losses: Generated<number>;
+  give_up_at: Instant;
+  created_at: Instant;
+  attempts: number;
+  failures: number;
+  lease_losses: number;
+  next_attempt_at: Instant;
+  lease_expires_at: Instant | null;
+  lease_owner: string | null;
+  maybe_twice: boolean;
+  last_error: string | null;
+  receipt: JSONColumnType<object | null>;
+  finished_at: Instant | null;
+}
+
+export interface Schema {
+  'fencepost.machine_installed': MachineInstalledTable;
+  'fencepost.journal': JournalTable;
+  'fencepost.lost_write': LostWriteTable;
+  'fencepost.quarantine': QuarantineTable;
+  'fencepost.mailbox': MailboxTable;
+  'fencepost.delivery': DeliveryTable;
+}

@@ -1,0 +1,27 @@
+// The SQLSTATEs that this code tells apart, by name. Errors of Postgres are never told apart by their
+// message. Source: PostgreSQL manual, Appendix A, Error Codes.
+
+export const sqlstate = {
+  deadlockDetected: '40P01',
+  serializationFailure: '40001',
+  lockNotAvailable: '55P03',
+  undefinedTable: '42P01',
+  notNullViolation: '23502',
+} as const;
+
+/** The SQLSTATE of an error that Postgres sent; undefined for any other error. */
+export function sqlstateOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  return typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) && 'severity' in error
+    ? error.code
+    : undefined;
+}
+
+/** One of the row's values is at fault (class 22) or breaks a constraint or guard (class 23). */
+export const blamesRow = (error: unknown): boolean => /^2[23]/.test(sqlstateOf(error) ?? '');
+
+/** The same transaction may succeed when it is run again. */
+export const mayPass = (error: unknown): boolean => {
+  const state = sqlstateOf(error);
+  return state === sqlstate.deadlockDetected || state === sqlstate.serializationFailure;
+};

@@ -1,0 +1,45 @@
+// The compiled statements of each machine, compiled once and kept, and how one of them is sent.
+
+import { CompiledQuery } from 'kysely';
+import { checkMachine } from '../machines/check.ts';
+import type { Machine } from '../machines/status-machine.ts';
+import { compile, type Parameter, type Selection, type Statement } from './compile.ts';
+import type { KernelQuery } from './dialect.ts';
+import type { Answer } from './outcome.ts';
+import type { Tx } from './transaction.ts';
+
+const compiled = new WeakMap<Machine, Map<string, Statement>>();
+
+/**
+ * The statement of an event. The first use of a machine checks it.
+ * @throws MachineError when the declaration has a mistake.
+ */
+export function statementOf(machine: Machine, event: string, selection: Selection): Statement {
+  let statements = compiled.get(machine);
+  if (!statements) {
+    statements = new Map();
+    compiled.set(checkMachine(machine), statements);
+  }
+  const key = [event, selection.selector, ...(selection.where ?? [])].join(' ');
+  const known = statements.get(key);
+  if (known) return known;
+  const statement = compile(machine, event, selection);
+  statements.set(key, statement);
+  return statement;
+}
+
+/** Sends a statement of the kernel between SAVEPOINT and RELEASE: a failure leaves `tx` usable. */
+export async function run(
+  tx: Tx,
+  statement: Pick<Statement, 'text' | 'parameters'> & { readonly name?: string },
+  values: (parameter: Parameter) => unknown,
+): Promise<readonly Answer[]> {
+  const query: KernelQuery = {
+    ...CompiledQuery.raw(statement.text, statement.parameters.map(values)),
+    ...(statement.name !== undefined && { name: statement.name }),
+    savepoint: true,
+    rowMode: 'array',
+  };
+  const { rows } = await tx.executeQuery<Answer>(query);
+  return rows;
+}

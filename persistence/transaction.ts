@@ -1,0 +1,64 @@
+// A transaction as everything here runs it: READ COMMITTED, within the limits, tried again when the
+// database says that the same work may succeed now (a deadlock, a serialization failure).
+//
+// - The work may run more than once; what it does besides SQL must bear that.
+// - `afterCommit` is for what must not happen if the transaction does not: waking a worker.
+// - REPEATABLE READ is not offered: there the loser of a race gets 40001 instead of an answer.
+
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Transaction } from 'kysely';
+import type { Database } from './database.ts';
+import type { Schema } from './schema.ts';
+import { mayPass } from './sqlstate.ts';
+
+export type Tx = Transaction<Schema>;
+
+export interface TransactionOptions {
+  /** Runs at most so often. */
+  readonly attempts?: number;
+  /** Told of each error that leads to another attempt. */
+  readonly onRetry?: (error: unknown) => void;
+}
+
+interface Pending {
+  readonly database: Database;
+  readonly actions: Map<string, (database: Database) => void>;
+}
+
+const pending = new WeakMap<Tx, Pending>();
+
+/**
+ * Registers what is done once after this transaction has committed. One action a key.
+ * Without effect on a transaction that `transaction` did not begin: polling is the truth there.
+ */
+export function afterCommit(tx: Tx, key: string, action: (database: Database) => void): void {
+  pending.get(tx)?.actions.set(key, action);
+}
+
+/**
+ * Runs the work in a transaction and commits it.
+ * @throws whatever the work throws, after rolling back; CommitInDoubtError when the answer to COMMIT
+ * was lost: lock the run's row on another connection, then read, before believing either.
+ */
+export async function transaction<T>(
+  database: Database,
+  work: (tx: Tx) => Promise<T>,
+  options: TransactionOptions = {},
+): Promise<T> {
+  const { attempts = 5, onRetry } = options;
+  for (let attempt = 1; ; attempt += 1) {
+    const actions: Pending['actions'] = new Map();
+    try {
+      const result = await database.db.transaction().execute((tx) => {
+        pending.set(tx, { database, actions });
+        return work(tx);
+      });
+      for (const action of actions.values()) action(database);
+      return result;
+    } catch (error) {
+      if (attempt >= attempts || !mayPass(error)) throw error;
+      onRetry?.(error);
+      await pause(Math.random() * 10 * 2 ** attempt);
+    }
+  }
+}
