@@ -9,6 +9,7 @@
 //   one that last wrote it.
 
 import { sql } from 'kysely';
+import { isFinal } from '../machines/arrows.ts';
 import type { Machine } from '../machines/status-machine.ts';
 import { checkTable } from './catalogue.ts';
 import type { Database } from './database.ts';
@@ -131,6 +132,28 @@ export async function compareDefinitions(
     const installed = await currentDefinition(tx, machine.id);
     return installed && difference(machine, installed);
   });
+}
+
+interface DefinitionInUse {
+  readonly number: number;
+  readonly current: boolean;
+  /** Runs that have not come to their end and that this definition last wrote. */
+  readonly runs: number;
+}
+
+/** Every definition that processes ran with, and how many live runs each last wrote. */
+export async function installedDefinitions(
+  database: Database,
+  machine: Machine,
+): Promise<readonly DefinitionInUse[]> {
+  const final = Object.keys(machine.states).filter((status) => isFinal(machine, status));
+  const { rows } = await sql<DefinitionInUse>`
+    select d.number, d.current,
+      (select count(*) from ${sql.raw(qualified(machine.table))} r
+        where r.definition = d.number and r.status <> all(${final}::text[])) as runs
+    from fencepost.machine_installed d where d.machine = ${machine.id}
+    order by d.number`.execute(database.db);
+  return rows;
 }
 
 async function runsInRemoved(tx: Tx, machine: Machine, installed: Machine) {

@@ -20,6 +20,7 @@ import {
   type QueryResult,
 } from 'kysely';
 import type pg from 'pg';
+import { cutConnection } from './cut-connection.ts';
 import { type Limits, limitsText } from './limits.ts';
 import { sqlstateOf } from './sqlstate.ts';
 
@@ -121,10 +122,7 @@ class Connection implements DatabaseConnection {
   /** What transaction_timeout does from Postgres 17 on: the session ends, and with it its locks. */
   #destroy(): void {
     this.#broken = new Error('the transaction took longer than its limit');
-    const { connection } = this.#client as unknown as {
-      connection: { stream: { destroy(): void } };
-    };
-    connection.stream.destroy();
+    cutConnection(this.#client);
   }
 
   async commit(): Promise<void> {

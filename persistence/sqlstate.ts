@@ -5,7 +5,7 @@ export const sqlstate = {
   deadlockDetected: '40P01',
   serializationFailure: '40001',
   lockNotAvailable: '55P03',
-  undefinedTable: '42P01',
+  checkViolation: '23514',
   notNullViolation: '23502',
 } as const;
 

@@ -1,0 +1,134 @@
+// One run with the face of an XState actor, for code that already speaks it: `getSnapshot`, `send`,
+// `subscribe`. The run itself lives in its row; the actor is a view of it, and may be thrown away.
+//
+// - `send` answers with an Outcome. A refused event is an answer here, not a silent nothing.
+// - `subscribe` follows the journal: it reads again at a wake-up for this process's own sends, and at
+//   every poll for everybody else's. Each journal entry is given to each subscriber once, in order.
+// - A snapshot's `can` asks the machine about the row as it was read; only `send` decides.
+
+import { setTimeout as pause } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { inMemory } from '../machines/in-memory.ts';
+import type { EventOf, Machine, Run } from '../machines/status-machine.ts';
+import type { Database } from './database.ts';
+import { type EventRow, send } from './door.ts';
+import { type JournalEntry, readJournal } from './journal.ts';
+import type { Outcome } from './outcome.ts';
+import { identifier, qualified } from './print.ts';
+import { transaction } from './transaction.ts';
+
+type SnapshotOf = ReturnType<ReturnType<typeof inMemory>['resolveState']>;
+
+/** What an actor's observer is given: the run as it is, and what happened since the last time. */
+export interface Observer {
+  next(snapshot: SnapshotOf, entries: readonly JournalEntry[]): void;
+  /** The database could not be read. The subscription goes on. */
+  error?(error: unknown): void;
+  /** The run has come to its end, or is gone. */
+  complete?(): void;
+}
+
+export interface RunActor<M extends Machine> {
+  readonly id: string;
+  /** The run as it was last read. */
+  getSnapshot(): SnapshotOf;
+  /** Reads the run again. */
+  refresh(): Promise<SnapshotOf>;
+  send<N extends EventOf<M>>(
+    event: { readonly type: N } & Omit<EventRow<M, N>, 'id'>,
+  ): Promise<Outcome<M>>;
+  subscribe(observer: Observer): { unsubscribe(): void };
+}
+
+/** There is no run of this id. */
+export class UnknownRunError extends Error {
+  override readonly name = 'UnknownRunError';
+  readonly code = 'unknown_run';
+}
+
+async function readRun<M extends Machine>(
+  database: Database,
+  machine: M,
+  id: string,
+): Promise<Run<M> | undefined> {
+  const columns = ['id', 'status', 'seq', ...Object.keys(machine.columns)].map(identifier);
+  const { rows } = await sql<Run<M>>`
+    select ${sql.raw(columns.join(', '))} from ${sql.raw(qualified(machine.table))}
+    where id = ${id}::uuid`.execute(database.db);
+  return rows[0];
+}
+
+/**
+ * Opens an actor on a run.
+ * @throws UnknownRunError when there is no such run.
+ */
+export async function runActor<M extends Machine>(
+  database: Database,
+  machine: M,
+  id: string,
+  { pollMs = 1000 }: { readonly pollMs?: number } = {},
+): Promise<RunActor<M>> {
+  const logic = inMemory(machine);
+  const resolve = ({ status, ...row }: Run<M>) =>
+    logic.resolveState({ value: status, context: row });
+
+  async function read(): Promise<SnapshotOf> {
+    const run = await readRun(database, machine, id);
+    if (!run) throw new UnknownRunError(`machine ${machine.id} has no run ${id}`);
+    snapshot = resolve(run);
+    return snapshot;
+  }
+
+  const first = await readRun(database, machine, id);
+  if (!first) throw new UnknownRunError(`machine ${machine.id} has no run ${id}`);
+  let snapshot = resolve(first);
+  const followers = new Set<AbortController>();
+
+  async function pauseOrWake(stop: AbortSignal): Promise<void> {
+    const wake = new AbortController();
+    followers.add(wake);
+    const either = AbortSignal.any([wake.signal, stop]);
+    await pause(pollMs, undefined, { signal: either, ref: false }).catch(() => undefined);
+    followers.delete(wake);
+  }
+
+  /** Tells the observer of what the journal has beyond `after`, until the run ends. */
+  async function follow(observer: Observer, stop: AbortSignal): Promise<void> {
+    let after = Number(snapshot.context['seq']);
+    while (!stop.aborted) {
+      try {
+        const entries = await readJournal(database.db, machine, id, { after });
+        const current = await read();
+        if (stop.aborted) return;
+        after = entries.at(-1)?.seq ?? after;
+        if (entries.length > 0) observer.next(current, entries);
+        if (current.status === 'done' && Number(current.context['seq']) <= after) {
+          observer.complete?.();
+          return;
+        }
+      } catch (error) {
+        if (error instanceof UnknownRunError) return observer.complete?.();
+        observer.error?.(error);
+      }
+      await pauseOrWake(stop);
+    }
+  }
+
+  return {
+    id,
+    getSnapshot: () => snapshot,
+    refresh: read,
+    async send({ type, ...fields }) {
+      const row = { ...fields, id } as unknown as EventRow<M, typeof type>;
+      const outcome = await transaction(database, (tx) => send(tx, machine, type, row));
+      if (outcome.outcome === 'applied') await read();
+      for (const wake of followers) wake.abort();
+      return outcome;
+    },
+    subscribe(observer) {
+      const stop = new AbortController();
+      void follow(observer, stop.signal);
+      return { unsubscribe: () => stop.abort() };
+    },
+  };
+}

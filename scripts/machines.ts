@@ -1,0 +1,73 @@
+// `npm run machines`: what the database enforces beside what this code declares.
+// `npm run machines -- contract <id>`: narrows an installed definition to this code's.
+//
+// DATABASE_URL names the database. Exits 1 when something differs or is refused.
+
+import { machines } from '../machines/all.ts';
+import { openDatabase } from '../persistence/database.ts';
+import {
+  compareDefinitions,
+  contractMachine,
+  DefinitionError,
+  installedDefinitions,
+} from '../persistence/definitions.ts';
+
+type Database = Awaited<ReturnType<typeof openDatabase>>;
+
+async function list(database: Database): Promise<boolean> {
+  let same = true;
+  for (const machine of machines) {
+    const gap = await compareDefinitions(database, machine);
+    console.log(`${machine.id} (table ${machine.table})`);
+    for (const row of await installedDefinitions(database, machine)) {
+      const runs = row.runs === 0 ? 'no runs' : `${row.runs} live runs`;
+      console.log(`  #${row.number}${row.current ? ', enforced' : ''}: last wrote ${runs}`);
+    }
+    if (!gap) {
+      console.log('  not installed: it will be when a process starts');
+    } else if (gap.wider.length + gap.narrower.length === 0) {
+      console.log('  the database enforces what this code declares');
+    } else {
+      same = false;
+      for (const fact of gap.wider) console.log(`  only this code:     ${fact}`);
+      for (const fact of gap.narrower) console.log(`  only the database:  ${fact}`);
+    }
+  }
+  return same;
+}
+
+async function contract(database: Database, id: string | undefined): Promise<boolean> {
+  const machine = machines.find((each) => each.id === id);
+  if (!machine) {
+    const known = machines.map((each) => each.id).join(', ');
+    console.error(`contract what? npm run machines -- contract <id>, one of: ${known}`);
+    return false;
+  }
+  const { number, change } = await contractMachine(database, machine);
+  console.log(`${machine.id}: ${change}, definition #${number} is enforced`);
+  return true;
+}
+
+async function main(): Promise<boolean> {
+  const url = process.env['DATABASE_URL'];
+  if (!url) {
+    console.error('DATABASE_URL is not set: which database?');
+    return false;
+  }
+  const [command, id] = process.argv.slice(2);
+  const database = await openDatabase({ url, connections: 2 });
+  try {
+    if (command === undefined) return await list(database);
+    if (command === 'contract') return await contract(database, id);
+    console.error(`unknown command "${command}": there is only contract`);
+    return false;
+  } catch (error) {
+    if (!(error instanceof DefinitionError)) throw error;
+    console.error(error.message);
+    return false;
+  } finally {
+    await database.close();
+  }
+}
+
+process.exitCode = (await main()) ? 0 : 1;
