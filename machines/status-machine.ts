@@ -70,6 +70,9 @@ export interface MachineData<
   E extends Events,
   S extends string,
   Z extends keyof C & string,
+  Fence extends NamesOf<C, 'int'>,
+  Lease extends NamesOf<C, 'instant'>,
+  Owner extends NamesOf<C, 'text'>,
 > {
   readonly id: string;
   readonly description: string;
@@ -78,9 +81,9 @@ export interface MachineData<
   readonly columns: C;
   /** Columns that are written at birth and never again. */
   readonly frozen: readonly Z[];
-  readonly fence: NamesOf<C, 'int'>;
-  readonly lease: NamesOf<C, 'instant'>;
-  readonly owner: NamesOf<C, 'text'>;
+  readonly fence: Fence;
+  readonly lease: Lease;
+  readonly owner: Owner;
   readonly events: E;
   /** Conditions over the row that the database holds true at every write, whoever writes. */
   readonly checks?: Readonly<Record<string, Condition<C, object>>>;
@@ -95,7 +98,12 @@ export function statusMachine<
   const E extends Events,
   const S extends string,
   const Z extends keyof C & string,
->(data: MachineData<C, E, S, Z>): MachineData<C, E, S, Z> {
+  const Fence extends NamesOf<C, 'int'>,
+  const Lease extends NamesOf<C, 'instant'>,
+  const Owner extends NamesOf<C, 'text'>,
+>(
+  data: MachineData<C, E, S, Z, Fence, Lease, Owner>,
+): MachineData<C, E, S, Z, Fence, Lease, Owner> {
   return data;
 }
 

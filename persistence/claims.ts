@@ -9,7 +9,7 @@ import { arrowsBy } from '../machines/arrows.ts';
 import type { EventsBy, FieldValues, Machine, Run } from '../machines/status-machine.ts';
 import { compileCandidates, type Parameter } from './compile.ts';
 import { CallError, sendSplitting, throwIfNotInstalled } from './door.ts';
-import { type Answer, type Applied, type Image, seen } from './outcome.ts';
+import { type Answer, type Applied, applied, movedIn } from './outcome.ts';
 import { quarantine } from './quarantine.ts';
 import { blamesRow } from './sqlstate.ts';
 import { run, statementOf } from './statements.ts';
@@ -109,13 +109,9 @@ async function select<M extends Machine>(
     if (!blamesRow(error)) throw error;
     answers = await moveOneByOne(tx, machine, selected);
   }
-  return answers.flatMap((answer) => {
-    const { id, before, after, at, dice } = seen(statement, answer);
-    if (!after) return [];
-    return [
-      { outcome: 'applied', id, before: before as Image<M>, after: after as Image<M>, at, dice },
-    ] as const;
-  });
+  return answers
+    .filter((answer) => movedIn(statement, answer))
+    .map((answer) => applied(machine, statement, answer));
 }
 
 export type ClaimOptions<M extends Machine, N extends EventsBy<M, 'claim'>> = {
@@ -162,9 +158,9 @@ export async function sweep<M extends Machine, N extends EventsBy<M, 'sweep'>>(
   options: { readonly limit: number },
 ): Promise<readonly Applied<M>[]> {
   const selected = { event, limit: options.limit, where: {}, fields: {}, actor: sweeper };
-  const applied = await select(tx, machine, 'sweep', selected);
-  wakeIfDue(tx, machine, applied);
-  return applied;
+  const swept = await select(tx, machine, 'sweep', selected);
+  wakeIfDue(tx, machine, event, swept);
+  return swept;
 }
 
 /**
@@ -182,10 +178,10 @@ export async function heal<M extends Machine>(
   );
   for (const [event] of sweeps) {
     const selected = { event, limit: 1, where: { id }, fields: {}, actor: sweeper };
-    const [applied] = await select(tx, machine, 'heal', selected);
-    if (applied) {
-      wakeIfDue(tx, machine, [applied]);
-      return applied;
+    const [healed] = await select(tx, machine, 'heal', selected);
+    if (healed) {
+      wakeIfDue(tx, machine, event, [healed]);
+      return healed;
     }
   }
   return undefined;

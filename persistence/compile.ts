@@ -5,7 +5,7 @@
 //   held   the runs, locked in id order: the only place that waits
 //   seen   the locked row as it is, one reading of the clock and one dice a row, taken after the lock
 //   ours   the branch: the first arrow of this status whose guard is true; owner events only where
-//          the fence is the caller's
+//          the fence is the caller's (OFFSET 0 keeps the branch from being worked out per column)
 //   moved  the conditional UPDATE of what is held and has a branch
 //
 // - Status, fence and guards are judged once, on the locked row. They are not repeated on `r` in the
@@ -225,9 +225,9 @@ function movedClause(machine: Machine, event: string, arrows: readonly Arrow[], 
   ];
   const fence =
     machine.events[event]?.by === 'owner' ? `\n  where ${row(machine.fence)} = b.fence` : '';
-  const text = `ours as materialized (
+  const text = `ours as (
   select b.*, case ${branches.join('\n      ')} end as branch
-  from seen b${fence}),
+  from seen b${fence} offset 0),
 moved as (
   update ${qualified(machine.table)} r set
     ${assignments.join(',\n    ')}

@@ -28,8 +28,11 @@ import { sqlstateOf } from './sqlstate.ts';
 export interface KernelQuery extends CompiledQuery {
   readonly name?: string;
   readonly savepoint?: boolean;
-  readonly rowMode?: 'array';
+  /** Rows as arrays of the text that Postgres sent: the kernel decodes what is looked at. */
+  readonly raw?: boolean;
 }
+
+const rawTypes: pg.CustomTypesConfig = { getTypeParser: () => (text: string) => text };
 
 /** The connection broke while COMMIT was under way: whether it took effect is not known. */
 export class CommitInDoubtError extends Error {
@@ -56,6 +59,7 @@ interface Sent {
   readonly values?: readonly unknown[];
   readonly queryMode?: 'extended';
   readonly rowMode?: 'array';
+  readonly types?: pg.CustomTypesConfig;
 }
 
 class Connection implements DatabaseConnection {
@@ -85,7 +89,7 @@ class Connection implements DatabaseConnection {
       values: query.parameters,
       queryMode: 'extended',
       ...(this.#options.named && query.name !== undefined && { name: query.name }),
-      ...(query.rowMode && { rowMode: query.rowMode }),
+      ...(query.raw && { rowMode: 'array', types: rawTypes }),
     };
     const answer = query.savepoint ? this.#guarded(sent) : this.#send(sent);
     const [result] = await Promise.all([answer, this.#begun]);

@@ -178,13 +178,12 @@ export async function sendMany<M extends Machine, N extends EventOf<M>>(
   const lost = [];
   for (const { position, answer } of answered) {
     const { row, place } = position;
-    const sent = { fields: row, ...(row.fence !== undefined && { fence: row.fence }) };
-    const outcome = readOutcome(machine, event, statement, sent, answer);
+    const outcome = readOutcome(machine, event, statement, row, answer);
     outcomes[place] = outcome;
     if (outcome.outcome === 'lost') lost.push({ ...outcome, sentFence: row.fence ?? 0 });
   }
   await recordLost(tx, machine, event, lost);
-  wakeIfDue(tx, machine, outcomes);
+  wakeIfDue(tx, machine, event, outcomes);
   return outcomes;
 }
 

@@ -8,7 +8,7 @@
 // - Not held: superusers who disable triggers, `session_replication_role`, guards over event fields.
 //   Source: PostgreSQL manual, CREATE TRIGGER; 43.10 Trigger Functions.
 
-import { arrowsOf, isFinal, isLeased } from '../machines/arrows.ts';
+import { arrowsBy, arrowsOf, isFinal, isLeased } from '../machines/arrows.ts';
 import type { Machine } from '../machines/status-machine.ts';
 import { identifier, literal, print, qualified } from './print.ts';
 
@@ -123,6 +123,43 @@ function declaredFrom(machine: Machine): string {
   return `case old.status ${lines.join(' ')} else 'This definition does not know the status.' end`;
 }
 
+/** What an update by the service has to fulfil, in one expression: the quick way through the guard. */
+function declaredUpdate(machine: Machine, leased: string, checks: readonly string[]): string {
+  const [fence, lease, owner] = [machine.fence, machine.lease, machine.owner].map(identifier);
+  const byEvent = Object.keys(machine.events).map((event) => {
+    const arrows = arrowsBy(machine, event);
+    const pairs = [...new Set(arrows.map((arrow) => arrow.from))].map((from) => {
+      const targets = arrows.filter((arrow) => arrow.from === from).map((arrow) => arrow.to);
+      return `old.status = ${literal(from)} and new.status in (${list([...new Set(targets)])})`;
+    });
+    return `when ${literal(event)} then ${pairs.join(' or ')}`;
+  });
+  return [
+    'new.seq = old.seq + 1',
+    `case new.event ${byEvent.join('\n      ')} else false end`,
+    `new.${fence} >= old.${fence}`,
+    `case when new.status in (${leased}) then new.${lease} is not null and new.${owner} is not null
+      and (new.${fence} > old.${fence} or old.status in (${leased}) and new.${owner} = old.${owner})
+      else new.${lease} is null and new.${owner} is null end`,
+    ...checks,
+  ].join('\n    and ');
+}
+
+/** The row checks that the machine declares, over the new row, by name. */
+function rowChecks(machine: Machine): readonly { readonly name: string; readonly sql: string }[] {
+  const places = {
+    names: { columns: machine.columns, fields: {} },
+    col: (column: string) => `new.${identifier(column)}`,
+    field: () => 'null',
+    clock: 'clock_timestamp()',
+    dice: '0::float8',
+  };
+  return Object.entries(machine.checks ?? {}).map(([name, node]) => ({
+    name,
+    sql: `(${print(node, places, 'bool')}) is true`,
+  }));
+}
+
 function guardBody(machine: Machine): string {
   const arrows = arrowsOf(machine);
   const statuses = Object.keys(machine.states);
@@ -135,22 +172,17 @@ function guardBody(machine: Machine): string {
       arrows.map(({ from, event, to }) => `(${[from, event, to].map(literal).join(', ')})`),
     ),
   ];
-  const checks = Object.entries(machine.checks ?? {}).map(([name, node]) => {
-    const condition = print(
-      node,
-      {
-        names: { columns: machine.columns, fields: {} },
-        col: (column) => `new.${identifier(column)}`,
-        field: () => 'null',
-        clock: 'clock_timestamp()',
-        dice: '0::float8',
-      },
-      'bool',
-    );
-    return `
-  elsif (${condition}) is not true then
-    rule := ${literal(name)}; message := ${literal(`the check "${name}" does not hold`)};`;
-  });
+  const checks = rowChecks(machine);
+  const refusedChecks = checks.map(
+    ({ name, sql }) => `
+  elsif not (${sql}) then
+    rule := ${literal(name)}; message := ${literal(`the check "${name}" does not hold`)};`,
+  );
+  const quick = declaredUpdate(
+    machine,
+    leased,
+    checks.map(({ sql }) => sql),
+  );
   return `declare
   rule text; message text;
 begin
@@ -160,6 +192,10 @@ begin
     end if;
     ${raise(machine, literal('Only a run that has come to its end can be deleted.'))}
     return old;
+  end if;
+  -- In parentheses: THEN would otherwise end the condition at its first CASE.
+  if (${quick}) then
+    return new;
   end if;
   -- Who does not count the transition is not the service: the write is taken for one from outside.
   if new.seq is distinct from old.seq + 1 or new.event is null then
@@ -175,7 +211,8 @@ begin
   elsif new.event is not null and (old.status, new.event, new.status) not in (${events.join(', ')}) then
     rule := 'arrow';
     message := format('"%s" cannot become "%s" by "%s"', old.status, new.status, new.event);
-  elsif new.status is distinct from old.status and (old.status, new.status) not in (${moves.join(', ')}) then
+  elsif new.status is distinct from old.status
+      and (new.status is null or (old.status, new.status) not in (${moves.join(', ')})) then
     rule := 'arrow'; message := format('"%s" cannot become "%s"', old.status, new.status);
   elsif new.${fence} is null or new.${fence} < old.${fence} then
     rule := 'fence'; message := format('the fence cannot go down from %s to %s', old.${fence}, new.${fence});
@@ -183,7 +220,7 @@ begin
       and (old.status not in (${leased}) or new.${owner} is distinct from old.${owner}) then
     rule := 'claim'; message := format('"%s" with another owner needs a higher fence than %s', new.status, old.${fence});
   elsif new.status in (${leased}) and (new.${lease} is null or new.${owner} is null) then
-    rule := 'lease'; message := format('is "%s" and needs a lease and an owner', new.status);${checks.join('')}
+    rule := 'lease'; message := format('is "%s" and needs a lease and an owner', new.status);${refusedChecks.join('')}
   end if;
   ${raise(machine, declaredFrom(machine))}
   return new;

@@ -38,7 +38,7 @@ export async function run(
     ...CompiledQuery.raw(statement.text, statement.parameters.map(values)),
     ...(statement.name !== undefined && { name: statement.name }),
     savepoint: true,
-    rowMode: 'array',
+    raw: true,
   };
   const { rows } = await tx.executeQuery<Answer>(query);
   return rows;

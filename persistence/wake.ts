@@ -7,7 +7,7 @@
 //   Source: PostgreSQL manual, NOTIFY.
 
 import { sql } from 'kysely';
-import { arrowsOf, dueColumn } from '../machines/arrows.ts';
+import { arrowsBy, arrowsOf, dueColumn } from '../machines/arrows.ts';
 import type { Machine } from '../machines/status-machine.ts';
 import type { Database } from './database.ts';
 import { afterCommit, type Tx } from './transaction.ts';
@@ -63,10 +63,19 @@ interface Moved {
 }
 
 /** The same, if a transition led to where a claim may take the run at once. */
-export function wakeIfDue(tx: Tx, machine: Machine, outcomes: readonly Moved[]): void {
+export function wakeIfDue(
+  tx: Tx,
+  machine: Machine,
+  event: string,
+  outcomes: readonly Moved[],
+): void {
   const claims = arrowsOf(machine).filter((arrow) => machine.events[arrow.event]?.by === 'claim');
-  const due = outcomes.some(({ outcome, after, at = 0 }) => {
-    if (outcome !== 'applied' || !after) return false;
+  const claimable = new Set(claims.map((arrow) => arrow.from));
+  // Most events lead nowhere a claim leaves from; then no image has to be decoded.
+  if (!arrowsBy(machine, event).some((arrow) => claimable.has(arrow.to))) return;
+  const due = outcomes.some((moved) => {
+    if (moved.outcome !== 'applied') return false;
+    const { after = {}, at = 0 } = moved;
     return claims.some((arrow) => {
       const column = dueColumn(arrow);
       return arrow.from === after['status'] && (!column || Number(after[column]) <= at);
