@@ -2,7 +2,6 @@
 // fence, guards, ordered locks and journal. Figures are ratios of one run: machines are noisy.
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { sql } from 'kysely';
 import type pg from 'pg';
 import { v7 as newId } from 'uuid';
 import { outbox } from '../machines/outbox.ts';
@@ -12,10 +11,13 @@ import { sendMany } from '../persistence/door.ts';
 import { transaction } from '../persistence/transaction.ts';
 import { type BenchServer, openBenchServer } from './postgres.ts';
 
-const rows = Number(process.env['BENCH_ROWS'] ?? 100_000);
+// 100,000 rows in all for each contestant, in rounds that take turns: what slows the machine down for
+// a while then slows all of them.
+const rounds = 5;
+const rows = Number(process.env['BENCH_ROWS'] ?? 100_000) / rounds;
 const batch = 500;
 
-export interface Figure {
+interface Figure {
   readonly name: string;
   readonly perSecond: number;
   readonly walBytes: number;
@@ -51,26 +53,34 @@ const delivery = (i: number) => ({
   message_key: `<${i}@fencepost.local>`,
 });
 
-async function fill(server: BenchServer, table: 'plain.delivery' | 'fencepost.delivery') {
-  const { database } = server;
-  if (table === 'plain.delivery') {
-    await server.pool.query(plainTable);
-    await sql
-      .raw(
-        `insert into plain.delivery (id, definition, channel, recipient, payload, message_key)
-       select gen_random_uuid(), 1, 'email', 'reader-' || i || '@example.com',
-         '{"subject":"Hello","body":"${'It survived.'.repeat(10)}"}', '<' || i || '@fencepost.local>'
-       from generate_series(1, ${rows}) i`,
-      )
-      .execute(database.db);
-  } else {
-    for (let i = 0; i < rows; i += 5000) {
-      const part = Array.from({ length: Math.min(5000, rows - i) }, (_, j) => delivery(i + j));
-      await transaction(database, (tx) => create(tx, outbox, part));
-    }
+const plainInsert = {
+  name: 'plain insert',
+  text: `insert into plain.delivery (id, definition, channel, recipient, payload, message_key)
+    select e.id, 1, e.channel, e.recipient, e.payload, e.message_key
+    from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[])
+      as e(id, channel, recipient, payload, message_key)`,
+};
+const plainValues = (deliveries: readonly ReturnType<typeof delivery>[]) => [
+  deliveries.map(() => newId()),
+  deliveries.map((row) => row.channel),
+  deliveries.map((row) => row.recipient),
+  deliveries.map((row) => row.payload),
+  deliveries.map((row) => row.message_key),
+];
+
+/** Both tables start a round with nothing but the rows of the round. */
+async function fill({ database, pool }: BenchServer, table: Contestant['table']) {
+  const plain = table === 'plain.delivery';
+  if (plain) await pool.query(plainTable);
+  else await pool.query('delete from fencepost.delivery');
+  for (let i = 0; i < rows; i += 1000) {
+    const part = Array.from({ length: 1000 }, (_, j) => delivery(i + j));
+    if (plain) await pool.query({ ...plainInsert, values: plainValues(part) });
+    else await transaction(database, (tx) => create(tx, outbox, part));
   }
-  await sql.raw(`vacuum analyze ${table}`).execute(database.db);
-  await sql`checkpoint`.execute(database.db);
+  await pool.query(`vacuum analyze ${table}`);
+  await pool.query('vacuum analyze fencepost.journal');
+  await pool.query('checkpoint');
 }
 
 async function measure(
@@ -148,79 +158,102 @@ function kernelLoop({ database }: BenchServer) {
   };
 }
 
-async function insertRate(server: BenchServer, insert: () => Promise<unknown>): Promise<number> {
-  for (let i = 0; i < 5; i += 1) await insert();
-  await server.pool.query('checkpoint');
-  const start = performance.now();
+/** Rows a second of two inserts of 1,000 rows that take turns. */
+async function insertRates(inserts: readonly (() => Promise<unknown>)[]): Promise<number[]> {
   const times = 100;
-  for (let i = 0; i < times; i += 1) await insert();
-  return (times * 1000) / ((performance.now() - start) / 1000);
+  const ms = inserts.map(() => 0);
+  for (let i = -5; i < times; i += 1) {
+    for (const [which, insert] of inserts.entries()) {
+      const start = performance.now();
+      await insert();
+      if (i >= 0) ms[which] = (ms[which] ?? 0) + performance.now() - start;
+    }
+  }
+  return ms.map((each) => (times * 1000) / (each / 1000));
 }
 
 async function inserts(server: BenchServer) {
   const thousand = Array.from({ length: 1000 }, (_, i) => delivery(i));
   await server.pool.query(plainTable);
-  const plain = await insertRate(server, () =>
-    server.pool.query({
-      name: 'plain insert',
-      text: `insert into plain.delivery (id, definition, channel, recipient, payload, message_key)
-        select e.id, 1, e.channel, e.recipient, e.payload, e.message_key
-        from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[])
-          as e(id, channel, recipient, payload, message_key)`,
-      values: [
-        thousand.map(() => newId()),
-        thousand.map((row) => row.channel),
-        thousand.map((row) => row.recipient),
-        thousand.map((row) => row.payload),
-        thousand.map((row) => row.message_key),
-      ],
-    }),
-  );
-  const ours = await insertRate(server, () =>
-    transaction(server.database, (tx) => create(tx, outbox, thousand)),
-  );
+  const insertPlain = () => server.pool.query({ ...plainInsert, values: plainValues(thousand) });
+  const insertOurs = () => transaction(server.database, (tx) => create(tx, outbox, thousand));
+  const [plain = 0, ours = 0] = await insertRates([insertPlain, insertOurs]);
   return { plain, ours };
 }
 
 const whole = (n: number) => Math.round(n).toLocaleString('en');
 
-function line(figure: Figure, base: Figure): string {
-  const ratio = (figure.perSecond / base.perSecond).toFixed(2);
-  return `| ${figure.name} | ${whole(figure.perSecond)} | ${ratio} | ${whole(figure.walBytes)} | ${figure.deadRows.toFixed(2)} |`;
+const median = (numbers: readonly number[]) =>
+  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
+
+interface Contestant {
+  readonly name: string;
+  readonly table: 'plain.delivery' | 'fencepost.delivery';
+  readonly work: () => Promise<number>;
+}
+
+function contestants(server: BenchServer): readonly Contestant[] {
+  const plain = 'plain.delivery';
+  const ours = 'fencepost.delivery';
+  return [1, 2]
+    .flatMap((loops): readonly Contestant[] => [
+      {
+        name: `(a) plain loop of 500, ${loops} at once`,
+        table: plain,
+        work: () => inParallel(loops, plainLoop(server.pool, batch)),
+      },
+      {
+        name: `kernel, 500, ${loops} at once`,
+        table: ours,
+        work: () => inParallel(loops, kernelLoop(server)),
+      },
+    ])
+    .concat([
+      {
+        name: '(b) plain, one by one, 10 at once',
+        table: plain,
+        work: () => inParallel(10, plainLoop(server.pool, 1)),
+      },
+    ]);
+}
+
+async function drains(server: BenchServer): Promise<ReadonlyMap<string, readonly Figure[]>> {
+  const figures = new Map<string, Figure[]>();
+  for (let round = 0; round < rounds; round += 1) {
+    for (const { name, table, work } of contestants(server)) {
+      await fill(server, table);
+      const figure = await measure(server, name, table, work);
+      figures.set(name, [...(figures.get(name) ?? []), figure]);
+    }
+  }
+  return figures;
+}
+
+function line(name: string, figures: readonly Figure[], base: readonly Figure[]): string {
+  const ratios = figures.map((figure, i) => figure.perSecond / (base[i]?.perSecond ?? Number.NaN));
+  const cells = [
+    name,
+    whole(median(figures.map((figure) => figure.perSecond))),
+    `${median(ratios).toFixed(2)} (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)})`,
+    whole(median(figures.map((figure) => figure.walBytes))),
+    median(figures.map((figure) => figure.deadRows)).toFixed(2),
+  ];
+  return `| ${cells.join(' | ')} |`;
 }
 
 /** Runs the kernel's bench and returns its table, in Markdown. */
 export async function kernelBench(): Promise<string> {
   const server = await openBenchServer();
   try {
-    const figures: Figure[] = [];
-    for (const loops of [1, 2]) {
-      await fill(server, 'plain.delivery');
-      figures.push(
-        await measure(server, `(a) plain loop of 500, ${loops} at once`, 'plain.delivery', () =>
-          inParallel(loops, plainLoop(server.pool, batch)),
-        ),
-      );
-      await fill(server, 'fencepost.delivery');
-      figures.push(
-        await measure(server, `kernel, 500, ${loops} at once`, 'fencepost.delivery', () =>
-          inParallel(loops, kernelLoop(server)),
-        ),
-      );
-    }
-    await fill(server, 'plain.delivery');
-    figures.push(
-      await measure(server, '(b) plain, one by one, 10 at once', 'plain.delivery', () =>
-        inParallel(10, plainLoop(server.pool, 1)),
-      ),
-    );
-    const [first] = figures;
-    if (!first) return '';
+    const figures = await drains(server);
+    const [base = []] = figures.values();
     const { plain, ours } = await inserts(server);
     return [
-      '| drain of no-op deliveries | a second | of (a) | WAL bytes a row | dead rows a row |',
+      `Medians of ${rounds} rounds of ${whole(rows)} rows; ratios within a round.`,
+      '',
+      '| drain of no-op deliveries | a second | of (a), 1 at once | WAL bytes a row | dead rows a row |',
       '|---|---:|---:|---:|---:|',
-      ...figures.map((figure) => line(figure, first)),
+      ...[...figures].map(([name, each]) => line(name, each, base)),
       '',
       `Insert of 1,000 rows: plain ${whole(plain)} rows a second, kernel ${whole(ours)}: ${(ours / plain).toFixed(2)} of it.`,
     ].join('\n');

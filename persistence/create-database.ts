@@ -1,5 +1,5 @@
-// Makes the service's own database in the embedded Postgres, once. server.ts calls it there only: in
-// a Postgres of somebody else's, databases are theirs to make.
+// Makes the service's own database in the embedded Postgres, once. server.ts calls it there only:
+// in a Postgres of somebody else's, databases are theirs to make.
 
 import pg from 'pg';
 import { databaseUrl } from './embedded-postgres.ts';

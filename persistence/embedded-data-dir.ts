@@ -102,7 +102,8 @@ async function publish(cluster: string, dataDir: string): Promise<boolean> {
   return true;
 }
 
-async function readPassword(dataDir: string): Promise<string> {
+/** Reads the password of the superuser of a data folder. */
+export async function readPassword(dataDir: string): Promise<string> {
   try {
     return await readFile(join(dataDir, passwordFile), 'utf8');
   } catch (cause) {

@@ -19,7 +19,7 @@ import { createServer } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { findPostgresBinaries } from './embedded-binaries.ts';
-import { databaseUser, prepareDataDir } from './embedded-data-dir.ts';
+import { databaseUser, prepareDataDir, readPassword } from './embedded-data-dir.ts';
 import type { LockHolder } from './embedded-lock.ts';
 import { awaitLockRelease, readLock } from './embedded-lock.ts';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
@@ -90,7 +90,7 @@ export async function startEmbeddedPostgres(
       return { code, log: server.log };
     });
     return {
-      url: `postgres://${databaseUser}:${password}@127.0.0.1:${holder.port}/postgres`,
+      url: serverUrl(password, holder.port),
       port: holder.port,
       dataDir,
       postmasterPid: holder.pid,
@@ -106,6 +106,15 @@ export async function startEmbeddedPostgres(
     throw error;
   }
 }
+
+/** Returns the address of the server that runs on a data folder, whoever started it, if one does. */
+export async function findEmbeddedPostgres(dataDir: string): Promise<string | undefined> {
+  const holder = await readLock(resolve(dataDir));
+  return holder && serverUrl(await readPassword(resolve(dataDir)), holder.port);
+}
+
+const serverUrl = (password: string, port: number): string =>
+  `postgres://${databaseUser}:${password}@127.0.0.1:${port}/postgres`;
 
 /** Returns the address of another database of the same server. */
 export function databaseUrl(url: string, name: string): string {

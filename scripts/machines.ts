@@ -1,7 +1,8 @@
 // `npm run machines`: what the database enforces beside what this code declares.
 // `npm run machines -- contract <id>`: narrows an installed definition to this code's.
 //
-// DATABASE_URL names the database. Exits 1 when something differs or is refused.
+// The database is DATABASE_URL, or the embedded one while the service runs. Exits 1 when something
+// differs or is refused.
 
 import { machines } from '../machines/all.ts';
 import { openDatabase } from '../persistence/database.ts';
@@ -11,6 +12,7 @@ import {
   DefinitionError,
   installedDefinitions,
 } from '../persistence/definitions.ts';
+import { findDatabase, noDatabase } from './find-database.ts';
 
 type Database = Awaited<ReturnType<typeof openDatabase>>;
 
@@ -49,9 +51,9 @@ async function contract(database: Database, id: string | undefined): Promise<boo
 }
 
 async function main(): Promise<boolean> {
-  const url = process.env['DATABASE_URL'];
+  const url = await findDatabase();
   if (!url) {
-    console.error('DATABASE_URL is not set: which database?');
+    console.error(noDatabase);
     return false;
   }
   const [command, id] = process.argv.slice(2);
