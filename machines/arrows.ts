@@ -46,7 +46,7 @@ export function arrowsOf(machine: Machine): readonly Arrow[] {
           event,
           to: edge.target,
           guard: edge.guard?.params ?? {},
-          set: Object.fromEntries([...cleared, ...written]),
+          set: Object.fromEntries([...written, ...cleared]),
           ...(edge.description !== undefined && { description: edge.description }),
           renewal:
             from === edge.target && written.length === 1 && written[0]?.[0] === machine.lease,

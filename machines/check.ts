@@ -5,16 +5,11 @@
 // catalogue), and that every arrow can be taken (the generated tests take them all).
 
 import { type Arrow, arrowsOf, dueColumn, isFinal, isLeased } from './arrows.ts';
+import { checkNames, checkShape } from './check-shape.ts';
 import { isNullable, kindOf, kindOfDeclared, MachineError, type Names, walk } from './kind-of.ts';
 import type { Machine } from './status-machine.ts';
 import type { Kind, Node } from './vocabulary.ts';
 
-// Names become identifiers, literals and parts of trigger names: 63 bytes are Postgres's limit, and
-// the longest suffix that the guards add is 20. What passes here needs no escaping anywhere.
-const namePattern = /^[a-z][a-z0-9_]{0,39}$/;
-const eventPattern = /^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$/;
-const kernelColumns = ['id', 'status', 'seq', 'event', 'actor', 'definition'];
-const reservedFields = ['id', 'fence', 'actor', 'limit', 'where', 'type', 'at', 'dice', 'n'];
 const reservedConditions = ['wrong_status'];
 const largestInt = 2_147_483_647;
 
@@ -31,37 +26,14 @@ function refuse(when: boolean, message: string): void {
   if (when) throw new MachineError(message);
 }
 
-function checkNames(machine: Machine): void {
-  const named = [
-    machine.id,
-    machine.table,
-    ...Object.keys(machine.columns),
-    ...Object.keys(machine.states),
-    ...Object.keys(machine.checks ?? {}),
-    ...Object.values(machine.events).flatMap((event) => Object.keys(event.fields ?? {})),
-    ...arrowsOf(machine).flatMap((arrow) => Object.keys(arrow.guard)),
-  ];
-  for (const name of named) {
-    refuse(!namePattern.test(name), `"${name}" is no name: use a-z, 0-9 and _, at most 40`);
-  }
-  for (const [event, { fields = {} }] of Object.entries(machine.events)) {
-    refuse(!eventPattern.test(event) || event.length > 40, `"${event}" is no name of an event`);
-    for (const name of reservedFields) {
-      refuse(name in fields, `event "${event}": the field name "${name}" is the kernel's`);
-    }
-  }
-  for (const name of kernelColumns) {
-    refuse(name in machine.columns, `the column name "${name}" is the kernel's`);
-  }
-}
-
 function checkOwnership(machine: Machine): void {
   const { columns, frozen } = machine;
   refuse(columns[machine.fence] !== 'int', `fence "${machine.fence}" is not a column of kind int`);
   refuse(columns[machine.lease] !== 'instant?', `lease "${machine.lease}" is not of kind instant?`);
   refuse(columns[machine.owner] !== 'text?', `owner "${machine.owner}" is not of kind text?`);
+  refuse(new Set(frozen).size !== frozen.length, 'frozen: a name stands there twice');
   for (const name of frozen) {
-    refuse(!(name in columns), `frozen: there is no column "${name}"`);
+    refuse(!Object.hasOwn(columns, name), `frozen: there is no column "${name}"`);
     const moves = [machine.fence, machine.lease, machine.owner].includes(name);
     refuse(moves, `frozen: "${name}" has to move`);
   }
@@ -106,8 +78,30 @@ function checkClaim(machine: Machine, arrow: Arrow): void {
       : false;
   refuse(!raises, `a claim raises the fence: set ${machine.fence} to its increment`);
   refuse(!isLeased(machine, arrow.to), `a claim leads to a leased status, "${arrow.to}" is none`);
-  refuse(!(machine.owner in arrow.set), `a claim sets ${machine.owner}`);
-  refuse(!(machine.lease in arrow.set), `a claim sets ${machine.lease}`);
+  for (const column of [machine.owner, machine.lease]) {
+    refuse(!Object.hasOwn(arrow.set, column), `a claim sets ${column}`);
+  }
+  const steals = isLeased(machine, arrow.from) && dueColumn(arrow) !== machine.lease;
+  refuse(steals, `a claim from "${arrow.from}" waits for the lease: lte(col(lease), clock)`);
+}
+
+/** Lease and owner are what the arrow's end says: kept where it is leased, cleared elsewhere. */
+function checkKept(machine: Machine, arrow: Arrow): void {
+  if (!isLeased(machine, arrow.to)) return;
+  refuse(Object.hasOwn(arrow.set, machine.owner), 'only a claim sets the owner');
+  const lease = arrow.set[machine.lease];
+  refuse(lease !== undefined && 'lit' in lease, 'a leased status keeps its lease');
+}
+
+/** What is derived is not written: neither by mistake nor to the same effect. */
+function checkDerived(machine: Machine, from: string, event: string): void {
+  for (const edge of [machine.states[from]?.on?.[event] ?? []].flat()) {
+    if (isLeased(machine, edge.target)) continue;
+    for (const column of [machine.lease, machine.owner]) {
+      const isWritten = Object.hasOwn(edge.actions?.params ?? {}, column);
+      refuse(isWritten, `set "${column}": entering "${edge.target}" clears it by itself`);
+    }
+  }
 }
 
 function checkArrow(machine: Machine, arrow: Arrow): void {
@@ -117,7 +111,7 @@ function checkArrow(machine: Machine, arrow: Arrow): void {
   for (const [column, node] of Object.entries(arrow.set)) {
     inPlace(`set "${column}"`, () => {
       const declared = machine.columns[column];
-      refuse(declared === undefined, 'there is no such column');
+      refuse(!Object.hasOwn(machine.columns, column), 'there is no such column');
       refuse(machine.frozen.includes(column), 'the column is frozen');
       if (declared) checkExpression(node, names, kindOfDeclared(declared));
     });
@@ -126,7 +120,8 @@ function checkArrow(machine: Machine, arrow: Arrow): void {
     checkClaim(machine, arrow);
     return;
   }
-  refuse(machine.fence in arrow.set, 'only a claim raises the fence');
+  refuse(Object.hasOwn(arrow.set, machine.fence), 'only a claim raises the fence');
+  checkKept(machine, arrow);
   refuse(
     isLeased(machine, arrow.to) && !isLeased(machine, arrow.from),
     `only a claim enters the leased status "${arrow.to}"`,
@@ -159,12 +154,19 @@ function reachable(machine: Machine): ReadonlySet<string> {
 }
 
 function checkStates(machine: Machine): void {
-  refuse(!(machine.initial in machine.states), `there is no initial status "${machine.initial}"`);
+  refuse(
+    !Object.hasOwn(machine.states, machine.initial),
+    `there is no initial status "${machine.initial}"`,
+  );
   refuse(isLeased(machine, machine.initial), 'a run is not born with an owner');
   const arrows = arrowsOf(machine);
   for (const { from, event, to } of arrows) {
-    refuse(!(event in machine.events), `status "${from}": the event "${event}" is not declared`);
-    refuse(!(to in machine.states), `"${from}" on "${event}": there is no status "${to}"`);
+    const isDeclared = Object.hasOwn(machine.events, event);
+    refuse(!isDeclared, `status "${from}": the event "${event}" is not declared`);
+    refuse(
+      !Object.hasOwn(machine.states, to),
+      `"${from}" on "${event}": there is no status "${to}"`,
+    );
   }
   const reached = reachable(machine);
   for (const status of Object.keys(machine.states)) {
@@ -190,10 +192,14 @@ function checkStates(machine: Machine): void {
  */
 export function checkMachine<M extends Machine>(machine: M): M {
   return inPlace(`machine "${machine.id}"`, () => {
-    checkNames(machine);
+    checkShape(machine);
+    const arrows = arrowsOf(machine);
+    checkNames(
+      machine,
+      arrows.flatMap((arrow) => Object.keys(arrow.guard)),
+    );
     checkOwnership(machine);
     checkStates(machine);
-    const arrows = arrowsOf(machine);
     for (const [event, { by }] of Object.entries(machine.events)) {
       const sent = arrows.filter((arrow) => arrow.event === event);
       inPlace(`event "${event}"`, () => {
@@ -205,12 +211,19 @@ export function checkMachine<M extends Machine>(machine: M): M {
         const place = `"${from}" on "${event}"`;
         const branches = sent.filter((arrow) => arrow.from === from);
         inPlace(place, () => checkBranches(branches));
+        inPlace(place, () => checkDerived(machine, from, event));
         for (const arrow of branches) inPlace(place, () => checkArrow(machine, arrow));
       }
     }
     const names = { columns: machine.columns, fields: {} };
     for (const [name, node] of Object.entries(machine.checks ?? {})) {
-      inPlace(`check "${name}"`, () => checkExpression(node, names, 'bool'));
+      inPlace(`check "${name}"`, () => {
+        checkExpression(node, names, 'bool');
+        refuse(
+          walk(node).some((each) => 'backoff' in each),
+          'a check uses no dice',
+        );
+      });
     }
     // An unguarded write of a value that may be null into a column that may not is found by the
     // database; a claim's lease and owner come from fields, so those are checked here.

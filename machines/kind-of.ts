@@ -18,21 +18,24 @@ export class MachineError extends Error {
   override readonly name = 'MachineError';
 }
 
-const literalKind = (value: unknown): Kind | undefined =>
-  value === null
-    ? undefined
-    : typeof value === 'boolean'
-      ? 'bool'
-      : typeof value === 'number'
-        ? 'int'
-        : 'text';
+function literalKind(value: unknown): Kind | undefined {
+  if (value === null) return undefined;
+  if (typeof value === 'boolean') return 'bool';
+  if (typeof value === 'number') return 'int';
+  if (typeof value !== 'string') {
+    throw new MachineError('a literal is text, a number, a bool or null');
+  }
+  if (value.includes('\0') || /\p{Surrogate}/u.test(value)) {
+    throw new MachineError('a literal that cannot be stored');
+  }
+  return 'text';
+}
 
 function common(nodes: readonly Node[], names: Names, allowed?: readonly Kind[]): Kind | undefined {
   const kinds = new Set(
     nodes.map((node) => kindOf(node, names)).filter((kind) => kind !== undefined),
   );
   const [kind, other] = kinds;
-  // A uuid may be compared with a text literal; everything else must be of one kind.
   if (other !== undefined) throw new MachineError(`mixes ${[...kinds].join(' and ')}`);
   if (kind && allowed && !allowed.includes(kind)) {
     throw new MachineError(`takes ${allowed.join(' or ')}, not ${kind}`);
@@ -54,6 +57,9 @@ const ordered: readonly Kind[] = ['int', 'instant'];
  * @throws MachineError for an unknown name and for operands that do not go together.
  */
 export function kindOf(node: Node, names: Names): Kind | undefined {
+  if (typeof node !== 'object' || node === null || Object.keys(node).length !== 1) {
+    throw new MachineError('an expression is an object with one operator');
+  }
   if ('col' in node) return named(names.columns, node.col, 'column');
   if ('field' in node) return named(names.fields, node.field, 'field');
   if ('lit' in node) return literalKind(node.lit);
@@ -74,7 +80,9 @@ export function kindOf(node: Node, names: Names): Kind | undefined {
   else if ('lte' in node) common(node.lte, names, ordered);
   else if ('isNull' in node) common([node.isNull], names);
   else if ('not' in node) common([node.not], names, ['bool']);
-  else common('and' in node ? node.and : node.or, names, ['bool']);
+  else if ('and' in node) common(node.and, names, ['bool']);
+  else if ('or' in node) common(node.or, names, ['bool']);
+  else throw new MachineError(`there is no operator "${Object.keys(node)[0]}"`);
   return 'bool';
 }
 

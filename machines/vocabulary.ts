@@ -62,7 +62,7 @@ export type Expression<K extends Kind, C, F> = K extends 'bool'
   :
       | { readonly col: NamesOf<C, K> }
       | { readonly field: NamesOf<F, K> }
-      | { readonly lit: K extends 'instant' | 'json' ? null : Kinds[K] | null }
+      | { readonly lit: K extends 'instant' | 'json' | 'uuid' ? null : Kinds[K] | null }
       | { readonly coalesce: readonly Expression<K, C, F>[] }
       | Ordered<K, C, F>;
 

@@ -63,6 +63,8 @@ const types: pg.CustomTypesConfig = {
 
 async function askServer(pool: pg.Pool) {
   const client = await pool.connect();
+  // The pool listens to idle clients only.
+  client.on('error', () => undefined);
   try {
     const { rows } = await client.query<{
       pid: number;
@@ -137,7 +139,11 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       limits,
       serverVersion: server.version,
       behindPooler: server.behindPooler,
-      close: () => db.destroy(),
+      async close() {
+        await db.destroy();
+        // Kysely ends the pool only if it ever ran a query.
+        if (!pool.ended) await pool.end();
+      },
     };
   } catch (error) {
     await pool.end();

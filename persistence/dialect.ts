@@ -8,6 +8,7 @@
 // - A query with `savepoint` is sent between SAVEPOINT and RELEASE, without waiting for either: if it
 //   fails, the transaction is as it was before it.
 // - Rolling back never throws: a connection on which it failed is closed, and so its transaction ends.
+// - A connection that is lost between two statements tells whoever sends the next one why it was.
 
 import {
   type CompiledQuery,
@@ -31,6 +32,9 @@ export interface KernelQuery extends CompiledQuery {
   /** Rows as arrays of the text that Postgres sent: the kernel decodes what is looked at. */
   readonly raw?: boolean;
 }
+
+/** Errors after which Postgres hangs up: a shutdown, an administrator, an exceeded limit of time. */
+const hangsUp = /^(08|57P|25P0[34])/;
 
 const rawTypes: pg.CustomTypesConfig = { getTypeParser: () => (text: string) => text };
 
@@ -72,14 +76,24 @@ class Connection implements DatabaseConnection {
   constructor(client: pg.PoolClient, options: DialectOptions) {
     this.#client = client;
     this.#options = options;
+    // The pool listens to idle clients only. Without a listener the error of a connection that is
+    // lost while somebody has it would end the process.
+    client.on('error', this.#lose);
   }
 
+  readonly #lose = (error: Error): void => {
+    this.#broken ??= error;
+  };
+
   async #send(query: Sent): Promise<pg.QueryArrayResult & pg.QueryResult> {
+    if (this.#broken) throw this.#broken;
     try {
       return await this.#client.query(query as pg.QueryArrayConfig & { values: unknown[] });
     } catch (error) {
-      if (sqlstateOf(error) === undefined && error instanceof Error) this.#broken = error;
-      throw error;
+      const state = sqlstateOf(error);
+      if (!(error instanceof Error) || (state && !hangsUp.test(state))) throw error;
+      this.#lose(error);
+      throw this.#broken;
     }
   }
 
@@ -125,19 +139,21 @@ class Connection implements DatabaseConnection {
 
   /** What transaction_timeout does from Postgres 17 on: the session ends, and with it its locks. */
   #destroy(): void {
-    this.#broken = new Error('the transaction took longer than its limit');
+    this.#lose(new Error('the transaction took longer than its limit'));
     cutConnection(this.#client);
   }
 
   async commit(): Promise<void> {
+    let sent = false;
     try {
       await this.#begun;
+      sent = this.#broken === undefined;
       const { command } = await this.#send({ text: 'commit' });
       if (command === 'ROLLBACK') {
         throw new TransactionAbortedError('a failed statement had aborted the transaction');
       }
     } catch (error) {
-      if (!this.#broken) throw error;
+      if (!sent || !this.#broken) throw error;
       throw new CommitInDoubtError('the answer to COMMIT was lost', { cause: error });
     } finally {
       this.#end();
@@ -150,7 +166,7 @@ class Connection implements DatabaseConnection {
     try {
       await this.#send({ text: 'rollback' });
     } catch (error) {
-      this.#broken = error instanceof Error ? error : new Error('rollback failed');
+      this.#lose(error instanceof Error ? error : new Error('rollback failed'));
     }
   }
 
@@ -161,6 +177,7 @@ class Connection implements DatabaseConnection {
 
   release(): void {
     this.#client.release(this.#broken);
+    this.#client.off('error', this.#lose);
   }
 
   // biome-ignore lint/correctness/useYield: streaming is not offered, and says so.

@@ -138,6 +138,20 @@ export function throwIfNotInstalled(machine: Machine, error: unknown): void {
   throw new CallError('not_installed', `machine ${machine.id}: call installMachines first`);
 }
 
+/** Ids as Postgres orders and prints them: halves are locked, and guards judged, by that. */
+function inLowerCase(machine: Machine, event: string, rows: readonly LooseRow[]): LooseRow[] {
+  const declared = Object.entries(machine.events[event]?.fields ?? {});
+  const names = declared.filter(([, kind]) => kind.startsWith('uuid')).map(([name]) => name);
+  return rows.map((row) => {
+    const lower: Record<string, unknown> & { id: string } = {
+      ...row,
+      id: String(row.id).toLowerCase(),
+    };
+    for (const name of names) if (isUuid(row[name])) lower[name] = String(row[name]).toLowerCase();
+    return lower;
+  });
+}
+
 function checkCall(machine: Machine, event: string, rows: readonly LooseRow[]): void {
   if (!Object.hasOwn(machine.events, event)) {
     throw new CallError('unknown_event', `machine ${machine.id} has no event "${event}"`);
@@ -160,8 +174,7 @@ export async function sendMany<M extends Machine, N extends EventOf<M>>(
   event: N,
   rows: readonly EventRow<M, N>[],
 ): Promise<readonly Outcome<M>[]> {
-  // Ids are compared and locked as Postgres orders them: in lower case.
-  const loose = rows.map((row): LooseRow => ({ ...row, id: String(row.id).toLowerCase() }));
+  const loose = inLowerCase(machine, event, rows as readonly unknown[] as readonly LooseRow[]);
   checkCall(machine, event, loose);
   const outcomes: Outcome<M>[] = [];
   const good: Position[] = [];

@@ -27,10 +27,13 @@ const functionName = (machine: string, what: string) => qualified(`${machine}_${
 const list = (names: readonly string[]) => names.map(literal).join(', ') || 'null';
 
 function triggerFunction(machine: string, what: string, body: string): string {
+  // A literal of the machine may hold what looks like the end of the body.
+  let quote = '$guard$';
+  while (body.includes(quote)) quote = quote.replace(/\$$/, '_$');
   return `create or replace function ${functionName(machine, what)}() returns trigger
-language plpgsql set search_path = pg_catalog as $guard$
+language plpgsql set search_path = pg_catalog as ${quote}
 ${body}
-$guard$`;
+${quote}`;
 }
 
 /** Statements that guard a table of runs. Until a definition is installed every update is refused. */

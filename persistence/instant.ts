@@ -13,7 +13,9 @@ const two = (printed: string, at: number) =>
 function parseUsual(printed: string): number | undefined {
   const end = printed.length - 3;
   if (end < 19 || end > 26 || end === 20 || !printed.endsWith('+00')) return undefined;
-  if (printed.charCodeAt(4) !== 45 || printed.charCodeAt(10) !== 32) return undefined;
+  const [dash, space, colon] = [45, 32, 58];
+  if (printed.charCodeAt(4) !== dash || printed.charCodeAt(7) !== dash) return undefined;
+  if (printed.charCodeAt(10) !== space || printed.charCodeAt(13) !== colon) return undefined;
   const year = two(printed, 0) * 100 + two(printed, 2);
   if (year < 1000) return undefined;
   const second = Date.UTC(
@@ -33,8 +35,8 @@ function parseUsual(printed: string): number | undefined {
 
 /**
  * Reads a timestamptz as Postgres prints it under `DateStyle ISO`, in whatever time zone.
- * Exact until the year 2255. `infinity` is Infinity.
- * @throws RangeError for any other text.
+ * Exact from 1684 to 2255, where 2^53 ends; `infinity` is Infinity.
+ * @throws RangeError for any other text, and beyond the year 275,760, where Date ends.
  */
 export function parseInstant(printed: string): number {
   const usual = parseUsual(printed);
@@ -53,15 +55,22 @@ export function parseInstant(printed: string): number {
   const date = new Date(0);
   date.setUTCFullYear(bc ? 1 - Number(year) : Number(year), Number(month) - 1, Number(day));
   date.setUTCHours(Number(hour), Number(minute), Number(second));
+  if (Number.isNaN(date.getTime())) throw new RangeError(`${printed} is beyond what Date can hold`);
   const offsetMs = (Number(h) * 3600 + Number(m) * 60 + Number(s)) * 1000;
   const utcMs = date.getTime() - (sign === '-' ? -offsetMs : offsetMs);
   return utcMs * millisecond + Number(fraction.padEnd(6, '0'));
 }
 
-/** Writes an instant for Postgres, to the microsecond. */
+/**
+ * Writes an instant for Postgres, to the microsecond.
+ * @throws RangeError outside the years 1 to 9999, where Date and Postgres write differently.
+ */
 export function printInstant(instant: number): string {
-  if (!Number.isFinite(instant)) return instant > 0 ? 'infinity' : '-infinity';
   const ms = Math.floor(instant / millisecond);
   const micro = String(instant - ms * millisecond).padStart(3, '0');
-  return new Date(ms).toISOString().replace('Z', `${micro}Z`);
+  const printed = new Date(ms).toISOString();
+  if (printed.length !== 24 || printed.startsWith('0000')) {
+    throw new RangeError(`${printed} is not within the years 1 to 9999`);
+  }
+  return printed.replace('Z', `${micro}Z`);
 }

@@ -6,6 +6,7 @@
 
 import { arrowsOf, isFinal, isLeased } from '../machines/arrows.ts';
 import type { Machine } from '../machines/status-machine.ts';
+import { canonical } from './definition-hash.ts';
 
 export interface Permitted {
   readonly allows: ReadonlySet<string>;
@@ -23,7 +24,7 @@ export function permitted(machine: Machine): Permitted {
     ]),
     checks: new Set(
       Object.entries(machine.checks ?? {}).map(
-        ([name, node]) => `check ${name}: ${JSON.stringify(node)}`,
+        ([name, node]) => `check ${name}: ${canonical(node)}`,
       ),
     ),
   };

@@ -68,7 +68,11 @@ export function print(node: Node, places: Places, wanted?: Kind): string {
     const ms = one(node.after[1], 'int');
     return `(${one(node.after[0], 'instant')} + ${ms} * interval '1 millisecond')`;
   }
-  if ('increment' in node) return `(least(${one(node.increment, 'int')}, 2147483646) + 1)`;
+  if ('increment' in node) {
+    // Not least(…) + 1: least() ignores nulls, and an unknown count would become the largest.
+    const count = one(node.increment, 'int');
+    return `(case when ${count} < 2147483647 then ${count} + 1 else ${count} end)`;
+  }
   if ('backoff' in node) {
     const { failures, baseMs, capMs } = node.backoff;
     return `(${printBackoff(one(failures, 'int'), baseMs, capMs, places.dice)})`;

@@ -21,6 +21,7 @@ export function textFault(text: string): TextFault | undefined {
 /** Cuts a text to at most `length` UTF-16 units without splitting a surrogate pair. */
 export function truncate(text: string, length: number): string {
   if (text.length <= length) return text;
+  if (length < 1) return '';
   const last = text.charCodeAt(length - 2);
   const end = last >= 0xd800 && last <= 0xdbff ? length - 2 : length - 1;
   return `${text.slice(0, end)}…`;

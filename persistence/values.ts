@@ -18,13 +18,19 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const largestInt = 2_147_483_647;
 const smallestInt = -2_147_483_648;
 const deepest = 100;
+const most = 1_000_000;
+// The years 1 to 9999: what both sides write alike.
+const firstInstant = -62_135_596_800_000_000;
+const endOfInstants = 253_402_300_800_000_000;
 
 export const isUuid = (value: unknown): value is string =>
   typeof value === 'string' && uuid.test(value);
 
-/** Looks through a JSON value without recursion deeper than `deepest`; cycles end there too. */
-function jsonFault(value: unknown, depth = 0): ValueFault | undefined {
+/** Looks through a JSON value, not deeper than `deepest` and not longer than `most`. */
+function jsonFault(value: unknown, budget: { left: number }, depth = 0): ValueFault | undefined {
   if (depth > deepest) return 'too_deep';
+  budget.left -= 1;
+  if (budget.left < 0) return 'too_long';
   if (typeof value === 'string') return textFault(value);
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'not_json';
   if (value === null || typeof value === 'boolean') return undefined;
@@ -33,7 +39,7 @@ function jsonFault(value: unknown, depth = 0): ValueFault | undefined {
     Array.isArray(value) || [Object.prototype, null].includes(Object.getPrototypeOf(value));
   if (!isPlain) return 'not_json';
   for (const [key, each] of Object.entries(value)) {
-    const fault = textFault(key) ?? jsonFault(each, depth + 1);
+    const fault = textFault(key) ?? jsonFault(each, budget, depth + 1);
     if (fault) return fault;
   }
   return undefined;
@@ -47,18 +53,23 @@ function kindFault(value: unknown, kind: Kind): ValueFault | undefined {
       return value < smallestInt || value > largestInt ? 'out_of_range' : undefined;
     case 'instant':
       if (typeof value !== 'number') return 'wrong_kind';
-      return Number.isSafeInteger(value) ? undefined : 'out_of_range';
+      if (!Number.isInteger(value)) return 'out_of_range';
+      return value < firstInstant || value >= endOfInstants ? 'out_of_range' : undefined;
     case 'text':
       return typeof value === 'string' ? textFault(value) : 'wrong_kind';
     case 'bool':
       return typeof value === 'boolean' ? undefined : 'wrong_kind';
     case 'uuid':
       return isUuid(value) ? undefined : 'wrong_kind';
-    case 'json': {
-      const fault = jsonFault(value);
-      if (fault) return fault;
-      return JSON.stringify(value).length > longestText ? 'too_long' : undefined;
-    }
+    case 'json':
+      try {
+        const fault = jsonFault(value, { left: most });
+        if (fault) return fault;
+        return JSON.stringify(value).length > longestText ? 'too_long' : undefined;
+      } catch {
+        // A getter or a proxy threw: whatever this is, it is no value.
+        return 'not_json';
+      }
     default:
       return kind satisfies never;
   }
@@ -75,5 +86,7 @@ export function bound(value: unknown, declared: Declared): unknown {
   if (value === undefined || value === null) return null;
   const kind = kindOfDeclared(declared);
   if (kind === 'instant') return printInstant(value as number);
+  // Postgres prints uuids in lower case, and memory compares them as text.
+  if (kind === 'uuid') return (value as string).toLowerCase();
   return kind === 'json' ? JSON.stringify(value) : value;
 }
