@@ -32,6 +32,7 @@ import { mailboxRoutes } from './services/mailbox/routes.ts';
 import { startMailbox } from './services/mailbox/smtp.ts';
 import { readRunning, removeRunning, writeRunning } from './services/running-process.ts';
 import { openShutdown, type Shutdown } from './services/shutdown.ts';
+import { startUpkeep } from './services/upkeep.ts';
 
 const dataDir = resolve('.fencepost', 'postgres');
 const runningFile = resolve('.fencepost', 'server.json');
@@ -80,6 +81,8 @@ async function start(self: Process): Promise<void> {
   const migrations = await migrate(database);
   const installed = await installMachines(database, machines);
   log.info({ migrations, installed }, 'the database is ready');
+  const upkeep = await startUpkeep({ database, log });
+  shutdown.defer('upkeep', upkeep.close);
   const wakes = await openWakeListener(database, {
     onLost: (reason) => log.warn({ err: reason }, 'nobody wakes the loop, it polls'),
   });

@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
-// One generous limit for every test, as a backstop: creating a database from a template was measured
-// at 22 ms and, five minutes later on the same shared machine, at 445 ms.
+// One generous limit for every test, as a backstop: creating a database from a template was
+// measured at 22 ms and, five minutes later on the same shared machine, at 445 ms.
 const limits = { testTimeout: 60_000, hookTimeout: 60_000, teardownTimeout: 60_000 };
 
 export default defineConfig({

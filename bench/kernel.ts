@@ -11,8 +11,8 @@ import { sendMany } from '../persistence/door.ts';
 import { transaction } from '../persistence/transaction.ts';
 import { type BenchServer, openBenchServer } from './postgres.ts';
 
-// 100,000 rows in all for each contestant, in rounds that take turns: what slows the machine down for
-// a while then slows all of them.
+// 100,000 rows in all for each contestant, in rounds that take turns: what slows the machine down
+// for a while then slows all of them.
 const rounds = 5;
 const rows = Number(process.env['BENCH_ROWS'] ?? 100_000) / rounds;
 const batch = 500;
@@ -97,7 +97,8 @@ async function measure(
   const moved = await work();
   const seconds = (performance.now() - start) / 1000;
   const wal = (await lsn()) - from;
-  // The counters of dead rows are sent at the end of a backend's transaction, at most once a second.
+  // The counters of dead rows are sent at the end of a backend's transaction, at most once a
+  // second.
   await pause(1500);
   const dead = await pool.query(
     'select n_dead_tup::int as n from pg_stat_user_tables where relid = to_regclass($1)',
@@ -249,9 +250,9 @@ export async function kernelBench(): Promise<string> {
     const [base = []] = figures.values();
     const { plain, ours } = await inserts(server);
     return [
-      `Medians of ${rounds} rounds of ${whole(rows)} rows; ratios within a round.`,
+      `Medians of ${rounds} rounds of ${whole(rows)} rows; ratios to (a), 1 at once, of one round.`,
       '',
-      '| drain of no-op deliveries | a second | of (a), 1 at once | WAL bytes a row | dead rows a row |',
+      '| drain of no-op deliveries | a second | of (a) | WAL bytes a row | dead rows a row |',
       '|---|---:|---:|---:|---:|',
       ...[...figures].map(([name, each]) => line(name, each, base)),
       '',

@@ -1,5 +1,5 @@
-// A Postgres of its own for a benchmark: durable settings, as a user would have them, thrown away at
-// the end. BENCH_DATABASE_URL names another one.
+// A Postgres of its own for a benchmark: durable settings, as a user would have them, thrown away
+// at the end. BENCH_DATABASE_URL names another one.
 
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

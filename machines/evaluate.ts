@@ -1,7 +1,9 @@
-// What each node of the vocabulary means, in memory. This is the specification that the compiled SQL
-// is tested against, node by node and edge by edge; `in-memory.ts` and the door's reasons use it.
+// What each node of the vocabulary means, in memory. This is the specification that the compiled
+// SQL is tested against, node by node and edge by edge; `in-memory.ts` and the door's reasons use
+// it.
 //
-// - Null is unknown: an operator over a null is null, a condition over it is neither true nor false.
+// - Null is unknown: an operator over a null is null, a condition over it is neither true nor
+//   false.
 // - An instant is whole microseconds. They are exact until the year 2255, where 2^53 ends.
 
 import type { Node } from './vocabulary.ts';

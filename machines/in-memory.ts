@@ -1,8 +1,9 @@
-// The in-memory reading: a declaration as an XState machine, whose pure `transition` is what the SQL
-// reading is compared with. Tests, simulators and clients call it; no service needs it to move a run.
+// The in-memory reading: a declaration as an XState machine, whose pure `transition` is what the
+// SQL reading is compared with. Tests, simulators and clients call it; no service needs it to move
+// a run.
 //
-// - The context is the row. An event carries the moment (`at`, `dice`) that the database gave it, so
-//   that a transition that happened can be replayed exactly.
+// - The context is the row. An event carries the moment (`at`, `dice`) that the database gave it,
+//   so that a transition that happened can be replayed exactly.
 // - The fence is not judged here: it is a matter of who asks, not of the machine.
 
 import { assign, setup } from 'xstate';

@@ -1,5 +1,6 @@
 // The kind of an expression, found from its parts. `check.ts` refuses with it what slipped past the
-// types; `persistence/print.ts` casts every literal by it, so that no text in SQL is of unknown type.
+// types; `persistence/print.ts` casts every literal by it, so that no text in SQL is of unknown
+// type.
 
 import type { Declarations, Declared, Kind, Node } from './vocabulary.ts';
 

@@ -1,9 +1,10 @@
-// The outbox: a notification, from the transaction that caused it to the receipt of its channel. Its
-// runs are rows of `delivery`; services/deliveries moves them, and nobody else does.
+// The outbox: a notification, from the transaction that caused it to the receipt of its channel.
+// Its runs are rows of `delivery`; services/deliveries moves them, and nobody else does.
 //
 // - `attempts` counts claims and is the fence. `failures` counts what a receiver saw, and only that
 //   is bounded by `max_failures`: a deploy or a crash is never held against a delivery.
-// - `give_up_at` bounds everything that is not a failure, `max_lease_losses` what kills its workers.
+// - `give_up_at` bounds everything that is not a failure, `max_lease_losses` what kills its
+//   workers.
 // - A redrive is a new delivery with the same `message_key`, so a receiver can drop a duplicate.
 
 import { statusMachine } from './status-machine.ts';

@@ -92,7 +92,9 @@ export interface MachineData<
   readonly states: { readonly [N in S]: StateData<NoInfer<C>, NoInfer<E>, NoInfer<S>> };
 }
 
-/** Types a machine's declaration; wrong columns, fields, kinds, events and targets do not compile. */
+/**
+ * Types a machine's declaration; wrong columns, fields, kinds, events and targets do not compile.
+ */
 export function statusMachine<
   const C extends Declarations,
   const E extends Events,

@@ -124,7 +124,8 @@ export const after = <const T, const M>(time: T, ms: M) => ({ after: [time, ms] 
 export const increment = <const A>(count: A) => ({ increment: count });
 /**
  * Milliseconds to wait after so many failures: half of `base × 2^failures`, capped, plus as much
- * again by the row's dice. Failures are taken as between 0 and 30, so it is finite for every number.
+ * again by the row's dice. Failures are taken as between 0 and 30, so it is finite for every
+ * number.
  */
 export const backoff = <const N>(failures: N, baseMs: number, capMs: number) => ({
   backoff: { failures, baseMs, capMs },

@@ -1,5 +1,5 @@
-// Whether a machine's table is what its declaration says, asked of the database's own catalogue: the
-// part of a declaration that neither types nor `machines/check.ts` can see.
+// Whether a machine's table is what its declaration says, asked of the database's own catalogue:
+// the part of a declaration that neither types nor `machines/check.ts` can see.
 
 import { sql } from 'kysely';
 import { isNullable, kindOfDeclared } from '../machines/kind-of.ts';

@@ -1,9 +1,9 @@
-// Taking runs that are due: claims by workers, sweeps by the reaper, and the sweep of one run that is
-// about to be read.
+// Taking runs that are due: claims by workers, sweeps by the reaper, and the sweep of one run that
+// is about to be read.
 //
 // - None of them ever waits for a lock: a run that somebody holds is skipped.
-// - A poison row ends nothing. The picked rows are then moved by id, in halves, and the one that the
-//   database blames goes to the quarantine.
+// - A poison row ends nothing. The picked rows are then moved by id, in halves, and the one that
+//   the database blames goes to the quarantine.
 
 import { arrowsBy } from '../machines/arrows.ts';
 import type { EventsBy, FieldValues, Machine, Run } from '../machines/status-machine.ts';
@@ -122,8 +122,8 @@ export type ClaimOptions<M extends Machine, N extends EventsBy<M, 'claim'>> = {
 } & FieldValues<M, N>;
 
 /**
- * Claims due runs, those that are due longest first. Each has the fence that its owner's events need
- * and a lease that runs from this statement on; reckon a local deadline from before the call.
+ * Claims due runs, those that are due longest first. Each has the fence that its owner's events
+ * need and a lease that runs from this statement on; reckon a local deadline from before the call.
  * @returns the claimed runs, whole, in the order in which they were due.
  */
 export async function claim<M extends Machine, N extends EventsBy<M, 'claim'>>(

@@ -1,22 +1,25 @@
-// Compiles a machine's event to the one statement that moves its runs, however many rows and arrows.
-// The door sends it; nothing else writes a run.
+// Compiles a machine's event to the one statement that moves its runs, however many rows and
+// arrows. The door sends it; nothing else writes a run.
 //
 //   e      the events, a row each, in the caller's order (by ids only)
 //   held   the runs, locked in id order: the only place that waits
-//   seen   the locked row as it is, one reading of the clock and one dice a row, taken after the lock
+//   seen   the locked row as it is, with one reading of the clock and one dice, taken after the lock
 //   ours   the branch: the first arrow of this status whose guard is true; owner events only where
 //          the fence is the caller's (OFFSET 0 keeps the branch from being worked out per column)
 //   moved  the conditional UPDATE of what is held and has a branch
 //
-// - Status, fence and guards are judged once, on the locked row. They are not repeated on `r` in the
-//   UPDATE: that looks at the snapshot's version first and would skip a row that moved while we
+// - Status, fence and guards are judged once, on the locked row. They are not repeated on `r` in
+//   the UPDATE: that looks at the snapshot's version first and would skip a row that moved while we
 //   waited. Measured: a batch behind a slow transaction then lost a row that was rightly its own.
 // - Only `held` differs between the four selectors.
-// - Locks are FOR NO KEY UPDATE: inserting a child row takes KEY SHARE and must not look like an owner.
-// - by-ids has no condition on status in `held`, so no partial index on a status can drive it from its
-//   dead entries. Measured: 44 ms instead of 8 for 500 rows.
-// - The text is constant for (machine, event, selector, names in where): it can be a named statement.
-//   Source: PostgreSQL manual, 13.2.1 Read Committed Isolation Level, and SELECT, The Locking Clause.
+// - Locks are FOR NO KEY UPDATE: inserting a child row takes KEY SHARE and must not look like an
+//   owner.
+// - by-ids has no condition on status in `held`, so no partial index on a status can drive it from
+//   its dead entries. Measured: 44 ms instead of 8 for 500 rows.
+// - The text is constant for (machine, event, selector, names in where): it can be a named
+//   statement.
+//   Source: PostgreSQL manual, 13.2.1 Read Committed Isolation Level, and SELECT, The Locking
+//   Clause.
 
 import { createHash } from 'node:crypto';
 import { type Arrow, arrowsBy, dueColumn } from '../machines/arrows.ts';
@@ -35,7 +38,9 @@ import {
   sqlTypes,
 } from './print.ts';
 
-/** How a statement finds its rows: the given ones (waits), or due ones that nobody holds (never). */
+/**
+ * How a statement finds its rows: the given ones (waits), or due ones that nobody holds (never).
+ */
 export type Selector = 'ids' | 'claim' | 'sweep' | 'heal';
 
 export type Parameter =
@@ -46,7 +51,9 @@ export interface Statement {
   readonly name: string;
   readonly text: string;
   readonly parameters: readonly Parameter[];
-  /** Columns of the answer: n, id, status, seq, each of `before`, at, dice, status, each of `after`. */
+  /**
+   * Columns of the answer: n, id, status, seq, each of `before`, at, dice, status, each of `after`.
+   */
   readonly before: readonly string[];
   readonly after: readonly string[];
 }
@@ -124,8 +131,8 @@ function candidates(
       return `c.${identifier(name)} = ${add({ from: 'where', name }, type)}`;
     }),
     ...(column ? [`c.${identifier(column)} <= ${places.clock}`] : []),
-    // The due condition again, with whatever else the guards say. Without this a row that is due but
-    // refused would be picked for ever and hide those behind it.
+    // The due condition again, with whatever else the guards say. Without this a row that is due
+    // but refused would be picked for ever and hide those behind it.
     `(${guards.join(' or ')})`,
     `c.id <> all(array(select q.run from ${qualified('quarantine')} q where q.machine = ${literal(machine.id)}))`,
   ];
@@ -242,7 +249,9 @@ export function statementName(prefix: string, text: string): string {
   return `${prefix.slice(0, 48)}.${hash}`;
 }
 
-/** Compiles the picking alone: ids of due rows that nobody holds, locked. For when a row is poison. */
+/**
+ * Compiles the picking alone: ids of due rows that nobody holds, locked. For when a row is poison.
+ */
 export function compileCandidates(
   machine: Machine,
   event: string,

@@ -1,5 +1,5 @@
-// Bringing runs into being: one INSERT for any number of them, in the caller's transaction, so that a
-// run exists exactly when what caused it does.
+// Bringing runs into being: one INSERT for any number of them, in the caller's transaction, so that
+// a run exists exactly when what caused it does.
 
 import { v7 as newId } from 'uuid';
 import { kindOfDeclared } from '../machines/kind-of.ts';
@@ -53,8 +53,8 @@ function faultsOf(machine: Machine, rows: readonly Loose[], columns: readonly st
 
 /**
  * Creates runs, all or none. A column that any row names is written in all of them.
- * @returns their ids, in order; ids that the caller did not choose are of version 7, so that runs of
- * one time lie together in every index.
+ * @returns their ids, in order; ids that the caller did not choose are of version 7, so that runs
+ * of one time lie together in every index.
  * @throws InvalidValuesError when a value cannot be stored; the driver's error when a constraint is
  * broken (the transaction stays usable).
  */

@@ -4,7 +4,10 @@
 import { createHash } from 'node:crypto';
 import type { Machine } from '../machines/status-machine.ts';
 
-/** JSON with sorted keys: jsonb gives them back in another order. States and events are sets, arrows of one event are a list: order counts. */
+/**
+ * JSON with sorted keys: jsonb gives them back in another order. States and events are sets, arrows
+ * of one event are a list: order counts.
+ */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null';

@@ -1,12 +1,12 @@
 // Installed definitions: which machine the database enforces, and whether this process fits it.
 //
 // - At start, under the maintenance lock: the installed definition permits all of mine → leave it;
-//   mine permits more → install mine; otherwise refuse and print the difference. So a rolling deploy
-//   works in both directions, also when an old process restarts.
+//   mine permits more → install mine; otherwise refuse and print the difference. So a rolling
+//   deploy works in both directions, also when an old process restarts.
 // - Narrowing is a command of its own (`contract`), which refuses while runs are in a status that
 //   would go.
-// - Every definition that a process ran with is a row with a number; a run carries the number of the
-//   one that last wrote it.
+// - Every definition that a process ran with is a row with a number; a run carries the number of
+//   the one that last wrote it.
 
 import { sql } from 'kysely';
 import { isFinal } from '../machines/arrows.ts';
@@ -108,8 +108,8 @@ async function installOne(tx: Tx, machine: Machine): Promise<Installed> {
 }
 
 /**
- * Installs this process's machines, or finds that wider ones are installed. Idempotent; any number of
- * processes may call it at once.
+ * Installs this process's machines, or finds that wider ones are installed. Idempotent; any number
+ * of processes may call it at once.
  * @throws DefinitionError when one has diverged, TableError when a table lacks what it needs.
  */
 export async function installMachines(
@@ -167,8 +167,8 @@ async function runsInRemoved(tx: Tx, machine: Machine, installed: Machine) {
 }
 
 /**
- * Narrows the installed definition to this process's. Processes that still run the wider one are then
- * refused what went: stop them first.
+ * Narrows the installed definition to this process's. Processes that still run the wider one are
+ * then refused what went: stop them first.
  * @throws DefinitionError while runs are in a status that would go, and when mine is not narrower.
  */
 export async function contractMachine(database: Database, machine: Machine): Promise<Installed> {

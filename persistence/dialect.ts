@@ -5,9 +5,10 @@
 //   parameters by the simple protocol. Behind a transaction pooler nothing is named.
 // - BEGIN asks for READ COMMITTED and carries the limits, in one message that the first statement
 //   does not wait for (node-postgres's pipeline mode).
-// - A query with `savepoint` is sent between SAVEPOINT and RELEASE, without waiting for either: if it
-//   fails, the transaction is as it was before it.
-// - Rolling back never throws: a connection on which it failed is closed, and so its transaction ends.
+// - A query with `savepoint` is sent between SAVEPOINT and RELEASE, without waiting for either: if
+//   it fails, the transaction is as it was before it.
+// - Rolling back never throws: a connection on which it failed is closed, and so its transaction
+//   ends.
 // - A connection that is lost between two statements tells whoever sends the next one why it was.
 
 import {
@@ -33,7 +34,9 @@ export interface KernelQuery extends CompiledQuery {
   readonly raw?: boolean;
 }
 
-/** Errors after which Postgres hangs up: a shutdown, an administrator, an exceeded limit of time. */
+/**
+ * Errors after which Postgres hangs up: a shutdown, an administrator, an exceeded limit of time.
+ */
 const hangsUp = /^(08|57P|25P0[34])/;
 
 const rawTypes: pg.CustomTypesConfig = { getTypeParser: () => (text: string) => text };

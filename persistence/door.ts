@@ -1,7 +1,7 @@
 // The door: the only way by which a service moves runs. An event goes in, an outcome comes out.
 //
-// - What a caller has to expect is a value: applied, missing, lost, refused, invalid. Exceptions are
-//   for mistakes in the caller's code and for the infrastructure.
+// - What a caller has to expect is a value: applied, missing, lost, refused, invalid. Exceptions
+//   are for mistakes in the caller's code and for the infrastructure.
 // - Locks are taken in id order within a call and held to the end of the transaction. Who sends to
 //   several runs in one transaction sends them in one call, or in id order.
 // - A bad value or a broken constraint is one row's answer: the batch is split in halves, under
@@ -166,7 +166,8 @@ function checkCall(machine: Machine, event: string, rows: readonly LooseRow[]): 
  * Sends one event to many runs, in one statement while nothing is wrong with any of them. Waits for
  * runs that others hold, in id order.
  * @returns an outcome a row, in the rows' order. Lost ones are recorded.
- * @throws CallError for a row twice or an unknown event; errors of the connection and of time limits.
+ * @throws CallError for a row twice or an unknown event; errors of the connection and of time
+ * limits.
  */
 export async function sendMany<M extends Machine, N extends EventOf<M>>(
   tx: Tx,

@@ -107,7 +107,9 @@ export async function startEmbeddedPostgres(
   }
 }
 
-/** Returns the address of the server that runs on a data folder, whoever started it, if one does. */
+/**
+ * Returns the address of the server that runs on a data folder, whoever started it, if one does.
+ */
 export async function findEmbeddedPostgres(dataDir: string): Promise<string | undefined> {
   const holder = await readLock(resolve(dataDir));
   return holder && serverUrl(await readPassword(resolve(dataDir)), holder.port);

@@ -3,16 +3,20 @@
 //
 // - A change of arrows or checks replaces functions only (no table lock). Measured: replacing a
 //   trigger needs ACCESS EXCLUSIVE and, behind one open step, stopped every worker for a second.
-// - BEFORE INSERT judges in its WHEN clause and UPDATE OF goes by the SET list: both cost nothing when
-//   nothing is wrong. Comparing a frozen column of 1.1 MB in a row trigger costs 1 ms an update.
-// - Not held: superusers who disable triggers, `session_replication_role`, guards over event fields.
+// - BEFORE INSERT judges in its WHEN clause and UPDATE OF goes by the SET list: both cost nothing
+//   when nothing is wrong. Comparing a frozen column of 1.1 MB in a row trigger costs 1 ms an
+//   update.
+// - Not held: superusers who disable triggers, `session_replication_role`, guards over event
+//   fields.
 //   Source: PostgreSQL manual, CREATE TRIGGER; 43.10 Trigger Functions.
 
 import { arrowsBy, arrowsOf, isFinal, isLeased } from '../machines/arrows.ts';
 import type { Machine } from '../machines/status-machine.ts';
 import { identifier, literal, print, qualified } from './print.ts';
 
-/** What the triggers of a table say. A migration writes it out: it must not change with the machine. */
+/**
+ * What the triggers of a table say. A migration writes it out: it must not change with the machine.
+ */
 export interface GuardedTable {
   readonly machine: string;
   readonly table: string;
@@ -36,7 +40,9 @@ ${body}
 ${quote}`;
 }
 
-/** Statements that guard a table of runs. Until a definition is installed every update is refused. */
+/**
+ * Statements that guard a table of runs. Until a definition is installed every update is refused.
+ */
 export function guardTriggers(table: GuardedTable): readonly string[] {
   const { machine, initial, fence, lease, owner, frozen } = table;
   const name = qualified(table.table);
@@ -126,7 +132,9 @@ function declaredFrom(machine: Machine): string {
   return `case old.status ${lines.join(' ')} else 'This definition does not know the status.' end`;
 }
 
-/** What an update by the service has to fulfil, in one expression: the quick way through the guard. */
+/**
+ * What an update by the service has to fulfil, in one expression: the quick way through the guard.
+ */
 function declaredUpdate(machine: Machine, leased: string, checks: readonly string[]): string {
   const [fence, lease, owner] = [machine.fence, machine.lease, machine.owner].map(identifier);
   const byEvent = Object.keys(machine.events).map((event) => {

@@ -1,8 +1,8 @@
-// The journal: what happened to each run, in its order. The database writes it (guards.ts); here it is
-// read, and its partitions are kept.
+// The journal: what happened to each run, in its order. The database writes it (guards.ts); here it
+// is read, and its partitions are kept.
 //
-// - A run's stream goes by the run's own `seq`. Renewals are counted in `seq` and not journalled, so
-//   it has gaps; it never goes back.
+// - A run's stream goes by the run's own `seq`. Renewals are counted in `seq` and not journalled,
+//   so it has gaps; it never goes back.
 // - Partitions are months (UTC), made ahead of time. Rows find the default partition if that stops.
 // - Retention drops whole partitions. A run's rows go with the run.
 
@@ -89,7 +89,8 @@ async function addPartition(database: Database, month: Month): Promise<boolean> 
     });
     return true;
   } catch (error) {
-    // Rows of this month are in the default partition already: they stay there, and so does the month.
+    // Rows of this month are in the default partition already: they stay there, and so does the
+    // month.
     if (sqlstateOf(error) === sqlstate.checkViolation) return false;
     throw error;
   }

@@ -1,5 +1,5 @@
-// Writes that came too late: an owner's event whose fence was not the run's any more. Nothing moved;
-// that it was tried is recorded, because a rising rate means that leases are too short.
+// Writes that came too late: an owner's event whose fence was not the run's any more. Nothing
+// moved; that it was tried is recorded, because a rising rate means that leases are too short.
 
 import { sql } from 'kysely';
 import type { Machine } from '../machines/status-machine.ts';

@@ -2,8 +2,8 @@
 //
 // - The lock is an advisory one of the transaction, never of the session: that kind leaks through
 //   pools and poolers, and every later deploy hangs on it. A killed process leaves nothing behind.
-// - Whoever waits for the lock waits long; whoever holds it waits for a table's lock only briefly and
-//   tries again, because everybody else queues behind a waiting ACCESS EXCLUSIVE.
+// - Whoever waits for the lock waits long; whoever holds it waits for a table's lock only briefly
+//   and tries again, because everybody else queues behind a waiting ACCESS EXCLUSIVE.
 //   Source: PostgreSQL manual, 13.3 Explicit Locking.
 
 import { setTimeout as pause } from 'node:timers/promises';

@@ -1,8 +1,8 @@
 // What a definition permits, as a set of facts: the basis on which two definitions are compared.
 //
 // - More statuses and arrows permit more; more checks permit less.
-// - Guards and effects are not facts: the database does not hold them, and two processes that differ
-//   only there can work side by side.
+// - Guards and effects are not facts: the database does not hold them, and two processes that
+//   differ only there can work side by side.
 
 import { arrowsOf, isFinal, isLeased } from '../machines/arrows.ts';
 import type { Machine } from '../machines/status-machine.ts';

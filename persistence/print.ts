@@ -1,5 +1,6 @@
-// The vocabulary in SQL: the text of an expression, over whatever names the caller gives for columns,
-// fields and clock. `compile.ts` prints guards and effects with it, `guards.ts` row checks.
+// The vocabulary in SQL: the text of an expression, over whatever names the caller gives for
+// columns, fields and clock. `compile.ts` prints guards and effects with it, `guards.ts` row
+// checks.
 //
 // - Texts hold no values from outside: names and literals come from a checked declaration.
 // - Every literal is cast, so that Postgres never has to guess a type.

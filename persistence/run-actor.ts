@@ -2,8 +2,9 @@
 // `subscribe`. The run itself lives in its row; the actor is a view of it, and may be thrown away.
 //
 // - `send` answers with an Outcome. A refused event is an answer here, not a silent nothing.
-// - `subscribe` follows the journal: it reads again at a wake-up for this process's own sends, and at
-//   every poll for everybody else's. Each journal entry is given to each subscriber once, in order.
+// - `subscribe` follows the journal: it reads again at a wake-up for this process's own sends, and
+//   at every poll for everybody else's. Each journal entry is given to each subscriber once, in
+//   order.
 // - A snapshot's `can` asks the machine about the row as it was read; only `send` decides.
 
 import { setTimeout as pause } from 'node:timers/promises';

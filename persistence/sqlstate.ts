@@ -1,5 +1,5 @@
-// The SQLSTATEs that this code tells apart, by name. Errors of Postgres are never told apart by their
-// message. Source: PostgreSQL manual, Appendix A, Error Codes.
+// The SQLSTATEs that this code tells apart, by name. Errors of Postgres are never told apart by
+// their message. Source: PostgreSQL manual, Appendix A, Error Codes.
 
 export const sqlstate = {
   deadlockDetected: '40P01',

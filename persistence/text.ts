@@ -27,7 +27,9 @@ export function truncate(text: string, length: number): string {
   return `${text.slice(0, end)}…`;
 }
 
-/** Mends a text of our own: NUL and lone surrogates become U+FFFD, the rest beyond `length` goes. */
+/**
+ * Mends a text of our own: NUL and lone surrogates become U+FFFD, the rest beyond `length` goes.
+ */
 export function storable(text: string, length: number): string {
   return truncate(text, length)
     .replaceAll('\u0000', '\uFFFD')

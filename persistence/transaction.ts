@@ -37,8 +37,8 @@ export function afterCommit(tx: Tx, key: string, action: (database: Database) =>
 
 /**
  * Runs the work in a transaction and commits it.
- * @throws whatever the work throws, after rolling back; CommitInDoubtError when the answer to COMMIT
- * was lost: lock the run's row on another connection, then read, before believing either.
+ * @throws whatever the work throws, after rolling back; CommitInDoubtError when the answer to
+ * COMMIT was lost: lock the run's row on another connection, then read, before believing either.
  */
 export async function transaction<T>(
   database: Database,

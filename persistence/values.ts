@@ -1,5 +1,5 @@
-// Values on their way into a statement: checked, so that one row's bad value is that row's answer and
-// not the end of a batch, then put into the form that node-postgres sends.
+// Values on their way into a statement: checked, so that one row's bad value is that row's answer
+// and not the end of a batch, then put into the form that node-postgres sends.
 
 import { isNullable, kindOfDeclared } from '../machines/kind-of.ts';
 import type { Declared, Kind } from '../machines/vocabulary.ts';

@@ -1,8 +1,8 @@
 // Waits for wake-ups on a connection of its own. Workers wait here between two claims.
 //
 // - Polling is the truth: every wait ends at its time limit, whether anybody listens or not.
-// - LISTEN dies silently (a half-open connection, a pooler), so it is tested at start by a NOTIFY to
-//   itself, and asked for a sign of life in between; a connection that gives none is replaced.
+// - LISTEN dies silently (a half-open connection, a pooler), so it is tested at start by a NOTIFY
+//   to itself, and asked for a sign of life in between; a connection that gives none is replaced.
 // - After each new LISTEN everybody is woken once: what came while nobody listened is then found.
 // - Behind a pooler nobody listens, and `listening` says so.
 //   Source: PostgreSQL manual, LISTEN.

@@ -1,9 +1,10 @@
 // Tells workers that runs became due: one NOTIFY a machine, after the commit, coalesced.
 //
 // - Polling is the truth. A wake-up only shortens the wait; one that is lost costs a poll.
-// - It is sent after the commit on a connection of its own, not in the transaction: a NOTIFY takes a
-//   global lock at commit, which cost single enqueues a factor of 3.5 when each sent one.
-// - Leading edge at once, then at most every 20 ms a process, with a last one for what came between.
+// - It is sent after the commit on a connection of its own, not in the transaction: a NOTIFY takes
+//   a global lock at commit, which cost single enqueues a factor of 3.5 when each sent one.
+// - Leading edge at once, then at most every 20 ms a process, with a last one for what came
+//   between.
 //   Source: PostgreSQL manual, NOTIFY.
 
 import { sql } from 'kysely';

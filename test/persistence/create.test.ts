@@ -106,7 +106,7 @@ describe('create', () => {
     expect((await found([id])).map((row) => row.message_key)).toEqual(['second']);
   });
 
-  test('a key that is taken is an error with a class 23 state; the transaction stays usable', async () => {
+  test('a key that is taken is an error that leaves the transaction usable', async () => {
     const [id = ''] = await transaction(database, (tx) => create(tx, outbox, [delivery('one')]));
     const state = await transaction(database, async (tx) => {
       const error = await create(tx, outbox, [{ ...delivery('two'), id }]).catch((e) => e);
