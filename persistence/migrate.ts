@@ -11,6 +11,7 @@ import { maintain } from './maintenance.ts';
 import { kernel } from './migrations/0001-kernel.ts';
 import { outbox } from './migrations/0002-outbox.ts';
 import { mailbox } from './migrations/0003-mailbox.ts';
+import { coolDown } from './migrations/0004-cool-down.ts';
 import type { Tx } from './transaction.ts';
 
 interface Migration {
@@ -18,7 +19,7 @@ interface Migration {
   readonly statements: readonly string[];
 }
 
-const migrations: readonly Migration[] = [kernel, outbox, mailbox];
+const migrations: readonly Migration[] = [kernel, outbox, mailbox, coolDown];
 
 async function applied(tx: Tx): Promise<ReadonlySet<string>> {
   await sql`create schema if not exists fencepost`.execute(tx);

@@ -76,7 +76,9 @@ export async function runActor<M extends Machine>(
   async function read(): Promise<SnapshotOf> {
     const run = await readRun(database, machine, id);
     if (!run) throw new UnknownRunError(`machine ${machine.id} has no run ${id}`);
-    snapshot = resolve(run);
+    const latest = resolve(run);
+    // Of two that read at once the one that saw the older row may come back last.
+    if (Number(latest.context['seq']) >= Number(snapshot.context['seq'])) snapshot = latest;
     return snapshot;
   }
 
@@ -84,8 +86,11 @@ export async function runActor<M extends Machine>(
   if (!first) throw new UnknownRunError(`machine ${machine.id} has no run ${id}`);
   let snapshot = resolve(first);
   const followers = new Set<AbortController>();
+  let sends = 0;
 
-  async function pauseOrWake(stop: AbortSignal): Promise<void> {
+  /** Pauses, unless something was sent since the count that is given. */
+  async function pauseOrWake(since: number, stop: AbortSignal): Promise<void> {
+    if (sends > since) return;
     const wake = new AbortController();
     followers.add(wake);
     const either = AbortSignal.any([wake.signal, stop]);
@@ -97,6 +102,7 @@ export async function runActor<M extends Machine>(
   async function follow(observer: Observer, stop: AbortSignal): Promise<void> {
     let after = Number(snapshot.context['seq']);
     while (!stop.aborted) {
+      const since = sends;
       try {
         const entries = await readJournal(database.db, machine, id, { after });
         const current = await read();
@@ -111,7 +117,7 @@ export async function runActor<M extends Machine>(
         if (error instanceof UnknownRunError) return observer.complete?.();
         observer.error?.(error);
       }
-      await pauseOrWake(stop);
+      await pauseOrWake(since, stop);
     }
   }
 
@@ -122,7 +128,9 @@ export async function runActor<M extends Machine>(
     async send({ type, ...fields }) {
       const row = { ...fields, id } as unknown as EventRow<M, typeof type>;
       const outcome = await transaction(database, (tx) => send(tx, machine, type, row));
-      if (outcome.outcome === 'applied') await read();
+      // What happened is the answer, also if the run cannot be read again.
+      if (outcome.outcome === 'applied') await read().catch(() => undefined);
+      sends += 1;
       for (const wake of followers) wake.abort();
       return outcome;
     },

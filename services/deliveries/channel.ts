@@ -24,15 +24,38 @@ export interface Failed {
   /** The whole message went out and no answer came: the receiver may have it. */
   readonly unknown: boolean;
   readonly error: string;
+  /** How long the receiver asked to wait, if it did. */
+  readonly retryAfterMs?: number;
+  readonly coolDown?: CoolDownRequest;
 }
+
+/** The receiver asked to wait, and said nothing against the message: not a failure. */
+export interface Throttled {
+  readonly result: 'throttled';
+  readonly waitMs: number;
+  readonly error: string;
+  readonly coolDown?: CoolDownRequest;
+}
+
+/** What the answer says about others: the whole channel, or all that goes to the same destination. */
+export interface CoolDownRequest {
+  readonly scope: 'channel' | 'destination';
+  /** Null: until a person lifts it, as for an endpoint that is gone. */
+  readonly ms: number | null;
+  readonly reason: string;
+}
+
+export type SendResult = Sent | Failed | Throttled;
 
 export interface Channel {
   readonly name: string;
   /** Whether the receiver itself drops a second message with the same key. */
   readonly effect: 'at-least-once' | 'idempotent';
+  /** What of a recipient is cooled down together: the domain of an address, the origin of a URL. */
+  destinationOf(recipient: string): string;
   /**
    * Sends one message and says how that went; never throws for a refusal or a lost connection.
    * Settles soon after the signal is aborted, with what is known by then.
    */
-  send(message: Message, signal: AbortSignal): Promise<Sent | Failed>;
+  send(message: Message, signal: AbortSignal): Promise<SendResult>;
 }
