@@ -47,12 +47,14 @@ async function triggerFaults(tx: Tx, machine: Machine): Promise<readonly string[
       array(select a.attname::text from unnest(t.tgattr) k join pg_catalog.pg_attribute a
         on a.attrelid = t.tgrelid and a.attnum = k) as columns
     from pg_catalog.pg_trigger t
-    where t.tgrelid = to_regclass(${qualified(machine.table)}) and t.tgenabled = 'O'
+    where t.tgrelid = to_regclass(${qualified(machine.table)}) and t.tgenabled in ('O', 'A')
       and not t.tgisinternal`.execute(tx);
   const triggers = new Map(rows.map((row) => [row.name, row]));
-  const missing = ['birth', 'frozen', 'guard', 'truncated', 'journal', 'forget'].filter(
-    (name) => !triggers.has(name),
-  );
+  const checked = Object.keys(machine.checks ?? {}).length > 0 ? ['checked'] : [];
+  const missing = [
+    ...['birth', 'frozen', 'guard', 'truncated', 'journal', 'forget'],
+    ...checked,
+  ].filter((name) => !triggers.has(name));
   const frozen = new Set(triggers.get('frozen')?.columns);
   const declared = new Set(['id', ...machine.frozen]);
   const birth = triggers.get('birth')?.text ?? '';

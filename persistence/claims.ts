@@ -70,6 +70,13 @@ function scalars(machine: Machine, selected: Selected) {
   };
 }
 
+/**
+ * The database refuses the arrow itself: what is installed has been narrowed under this process, and
+ * no run is at fault.
+ */
+const isOutdated = (machine: Machine, error: unknown): boolean =>
+  (error as { readonly constraint?: string }).constraint === `${machine.id}_arrow`;
+
 /** The slow way, after a poison row ended the quick one: pick and lock first, then move by id. */
 async function moveOneByOne(
   tx: Tx,
@@ -86,6 +93,7 @@ async function moveOneByOne(
   if (rows.length === 0) return [];
   const poison: (readonly [string, unknown])[] = [];
   const moved = await sendSplitting(tx, machine, event, rows, ({ row }, error) => {
+    if (isOutdated(machine, error)) throw error;
     poison.push([row.id, error]);
   });
   for (const [id, error] of poison) await quarantine(tx, machine, event, id, error);

@@ -15,7 +15,7 @@ import type { Schema } from './schema.ts';
 /** The server is one that Fencepost cannot keep its promises on. The process does not start. */
 export class UnsuitableServerError extends Error {
   override readonly name = 'UnsuitableServerError';
-  readonly code: 'server_too_old' | 'date_style' | 'synchronous_commit_off';
+  readonly code: 'server_too_old' | 'date_style' | 'synchronous_commit_off' | 'search_path';
 
   constructor(code: UnsuitableServerError['code'], message: string) {
     super(message);
@@ -71,9 +71,11 @@ async function askServer(pool: pg.Pool) {
       version: number;
       date_style: string;
       commit: string;
+      first_schema: string;
     }>(`select pg_backend_pid() as pid, current_setting('server_version_num')::int4 as version,
           current_setting('DateStyle') as date_style,
-          current_setting('synchronous_commit') as commit`);
+          current_setting('synchronous_commit') as commit,
+          (pg_catalog.current_schemas(true))[1] as first_schema`);
     const [answer] = rows;
     if (!answer) throw new Error('the server did not say what it is');
     const { processID } = client as unknown as { processID: number };
@@ -83,7 +85,9 @@ async function askServer(pool: pg.Pool) {
   }
 }
 
-function refuseUnsuitable(server: { version: number; date_style: string; commit: string }): void {
+type Server = Awaited<ReturnType<typeof askServer>>;
+
+function refuseUnsuitable(server: Server): void {
   if (server.version < 150_000) {
     throw new UnsuitableServerError(
       'server_too_old',
@@ -100,6 +104,13 @@ function refuseUnsuitable(server: { version: number; date_style: string; commit:
     throw new UnsuitableServerError(
       'synchronous_commit_off',
       'synchronous_commit is off: a crash of the server would lose what was answered as done',
+    );
+  }
+  // It is first unless the path names it elsewhere. Tables are qualified; functions need not be then.
+  if (server.first_schema !== 'pg_catalog') {
+    throw new UnsuitableServerError(
+      'search_path',
+      'search_path names other schemas before pg_catalog, whose functions would be called instead',
     );
   }
 }

@@ -10,6 +10,7 @@
 
 import { sql } from 'kysely';
 import { isFinal } from '../machines/arrows.ts';
+import { checkMachine } from '../machines/check.ts';
 import type { Machine } from '../machines/status-machine.ts';
 import { checkTable } from './catalogue.ts';
 import type { Database } from './database.ts';
@@ -78,7 +79,7 @@ async function enforce(tx: Tx, machine: Machine, number: number): Promise<void> 
 const listed = (facts: readonly string[]) => facts.map((fact) => `\n    ${fact}`).join('');
 
 async function installOne(tx: Tx, machine: Machine): Promise<Installed> {
-  await checkTable(tx, machine);
+  await checkTable(tx, checkMachine(machine));
   const installed = await currentDefinition(tx, machine.id);
   const number = await numberOf(tx, machine);
   const done = (enforced: Installed['enforced'], change: Installed['change']) => ({
@@ -110,7 +111,8 @@ async function installOne(tx: Tx, machine: Machine): Promise<Installed> {
 /**
  * Installs this process's machines, or finds that wider ones are installed. Idempotent; any number
  * of processes may call it at once.
- * @throws DefinitionError when one has diverged, TableError when a table lacks what it needs.
+ * @throws DefinitionError when one has diverged, TableError when a table lacks what it needs,
+ * MachineError when a declaration has a mistake.
  */
 export async function installMachines(
   database: Database,
@@ -173,7 +175,7 @@ async function runsInRemoved(tx: Tx, machine: Machine, installed: Machine) {
  */
 export async function contractMachine(database: Database, machine: Machine): Promise<Installed> {
   return await maintain(database, async (tx) => {
-    await checkTable(tx, machine);
+    await checkTable(tx, checkMachine(machine));
     const installed = await currentDefinition(tx, machine.id);
     const gap = installed ? difference(machine, installed) : { wider: [], narrower: [] };
     if (gap.wider.length > 0) {

@@ -25,6 +25,8 @@ export interface GuardedTable {
   readonly lease: string;
   readonly owner: string;
   readonly frozen: readonly string[];
+  /** Whether the machine declares checks: then births are judged by them too. */
+  readonly checked?: boolean;
 }
 
 const functionName = (machine: string, what: string) => qualified(`${machine}_${what}`);
@@ -103,6 +105,12 @@ end`,
     ),
     `create trigger birth before insert on ${name} for each row when (${born})
   execute function ${functionName(machine, 'refuse_birth')}()`,
+    ...(table.checked
+      ? [
+          `create trigger checked before insert on ${name} for each row
+  execute function ${functionName(machine, 'guard')}()`,
+        ]
+      : []),
     `create trigger frozen before update of ${['id', ...frozen].map(identifier).join(', ')} on ${name}
   for each row execute function ${functionName(machine, 'refuse_frozen')}()`,
     `create trigger guard before update or delete on ${name} for each row
@@ -117,10 +125,10 @@ end`,
   ];
 }
 
-const raise = (machine: Machine, hint: string) => `if rule is not null then
+const raise = (machine: Machine, hint: string, which = 'old') => `if rule is not null then
     raise exception using errcode = 'check_violation', schema = tg_table_schema, table = tg_table_name,
       constraint = ${literal(`${machine.id}_`)} || rule,
-      message = format('%s %s: ', tg_table_name, old.id) || message, hint = ${hint};
+      message = format('%s %s: ', tg_table_name, ${which}.id) || message, hint = ${hint};
   end if;`;
 
 function declaredFrom(machine: Machine): string {
@@ -146,7 +154,7 @@ function declaredUpdate(machine: Machine, leased: string, checks: readonly strin
     return `when ${literal(event)} then ${pairs.join(' or ')}`;
   });
   return [
-    'new.seq = old.seq + 1',
+    'new.seq = old.seq + 1 and new.actor is not null',
     `case new.event ${byEvent.join('\n      ')} else false end`,
     `new.${fence} >= old.${fence}`,
     `case when new.status in (${leased}) then new.${lease} is not null and new.${owner} is not null
@@ -169,6 +177,23 @@ function rowChecks(machine: Machine): readonly { readonly name: string; readonly
     name,
     sql: `(${print(node, places, 'bool')}) is true`,
   }));
+}
+
+/** What a birth has to fulfil besides its form: the checks. Without any, no trigger asks. */
+function birthChecks(machine: Machine, checks: ReturnType<typeof rowChecks>): string {
+  if (checks.length === 0) return '';
+  const cases = checks.map(
+    ({ name, sql }, i) =>
+      `${i === 0 ? 'if' : 'elsif'} not (${sql}) then
+      rule := ${literal(name)}; message := ${literal(`the check "${name}" does not hold`)};`,
+  );
+  return `
+  if tg_op = 'INSERT' then
+    ${cases.join('\n    ')}
+    end if;
+    ${raise(machine, literal('Checks hold from birth on.'), 'new')}
+    return new;
+  end if;`;
 }
 
 function guardBody(machine: Machine): string {
@@ -203,13 +228,13 @@ begin
     end if;
     ${raise(machine, literal('Only a run that has come to its end can be deleted.'))}
     return old;
-  end if;
+  end if;${birthChecks(machine, checks)}
   -- In parentheses: THEN would otherwise end the condition at its first CASE.
   if (${quick}) then
     return new;
   end if;
   -- Who does not count the transition is not the service: the write is taken for one from outside.
-  if new.seq is distinct from old.seq + 1 or new.event is null then
+  if new.seq is distinct from old.seq + 1 or new.event is null or new.actor is null then
     new.seq := old.seq + 1; new.event := null; new.actor := 'outside: ' || session_user;
     new.definition := old.definition;
   end if;

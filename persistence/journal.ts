@@ -10,7 +10,7 @@ import { sql } from 'kysely';
 import type { Machine } from '../machines/status-machine.ts';
 import type { Database } from './database.ts';
 import { maintain } from './maintenance.ts';
-import { identifier, literal, qualified } from './print.ts';
+import { identifier, literal, qualified, schemaName } from './print.ts';
 import { sqlstate, sqlstateOf } from './sqlstate.ts';
 import type { Tx } from './transaction.ts';
 
@@ -73,21 +73,31 @@ async function monthsAhead(tx: Tx, ahead: number): Promise<readonly Month[]> {
   return rows;
 }
 
+const truncateGuard = (part: string) =>
+  `create trigger truncated before truncate on ${part} for each statement
+  execute function ${qualified('refuse_journal_change')}()`;
+
 async function addPartition(database: Database, month: Month): Promise<boolean> {
   const [parent, part] = [qualified('journal'), qualified(month.name)];
   try {
-    await maintain(database, async (tx) => {
-      await sql`create table if not exists ${sql.raw(part)} (like ${sql.raw(parent)} including all)`.execute(
-        tx,
-      );
+    return await maintain(database, async (tx) => {
+      // Another process may have made it while this one waited for the lock. to_regclass would still
+      // answer from what the session had looked up before the wait.
+      const { rows } = await sql`
+        select from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+        where n.nspname = ${schemaName} and c.relname = ${month.name}`.execute(tx);
+      if (rows.length > 0) return false;
+      await sql`create table ${sql.raw(part)} (like ${sql.raw(parent)} including all)`.execute(tx);
       // ATTACH lets writers go on; CREATE … PARTITION OF would stop them all.
       await sql
         .raw(
           `alter table ${parent} attach partition ${part} for values from (${literal(month.from)}) to (${literal(month.to)})`,
         )
         .execute(tx);
+      // Triggers for each row come with the parent; those on TRUNCATE do not.
+      await sql.raw(truncateGuard(part)).execute(tx);
+      return true;
     });
-    return true;
   } catch (error) {
     // Rows of this month are in the default partition already: they stay there, and so does the
     // month.
@@ -119,7 +129,7 @@ export async function dropOldPartitions(
     const { rows } = await sql<{ name: string }>`
       select c.relname as name
       from pg_catalog.pg_inherits i join pg_catalog.pg_class c on c.oid = i.inhrelid
-      where i.inhparent = to_regclass(${qualified('journal')}) and c.relname ~ '^journal_\d{4}_\d\d$'
+      where i.inhparent = to_regclass(${qualified('journal')}) and c.relname ~ '^journal_[0-9]{4}_[0-9]{2}$'
         and to_date(substr(c.relname, 9), 'YYYY_MM') + interval '1 month'
           < (clock_timestamp() at time zone 'UTC') - ${`${retentionDays} days`}::interval
       order by 1`.execute(tx);

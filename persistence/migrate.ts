@@ -12,6 +12,7 @@ import { kernel } from './migrations/0001-kernel.ts';
 import { outbox } from './migrations/0002-outbox.ts';
 import { mailbox } from './migrations/0003-mailbox.ts';
 import { coolDown } from './migrations/0004-cool-down.ts';
+import { finishedDeliveries } from './migrations/0005-finished-deliveries.ts';
 import type { Tx } from './transaction.ts';
 
 interface Migration {
@@ -19,7 +20,7 @@ interface Migration {
   readonly statements: readonly string[];
 }
 
-const migrations: readonly Migration[] = [kernel, outbox, mailbox, coolDown];
+const migrations: readonly Migration[] = [kernel, outbox, mailbox, coolDown, finishedDeliveries];
 
 async function applied(tx: Tx): Promise<ReadonlySet<string>> {
   await sql`create schema if not exists fencepost`.execute(tx);

@@ -15,6 +15,10 @@ import type { ValueFault } from './values.ts';
  */
 export type Image<M extends Machine> = Omit<Run<M>, M['frozen'][number]> & Partial<Run<M>>;
 
+/**
+ * It happened. What it brings is decoded when it is looked at, so take from it what you need: a
+ * spread copies `outcome` and `id` alone.
+ */
 export interface Applied<M extends Machine> {
   readonly outcome: 'applied';
   readonly id: string;

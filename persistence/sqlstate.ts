@@ -20,6 +20,10 @@ export function sqlstateOf(error: unknown): string | undefined {
 /** One of the row's values is at fault (class 22) or breaks a constraint or guard (class 23). */
 export const blamesRow = (error: unknown): boolean => /^2[23]/.test(sqlstateOf(error) ?? '');
 
+/** Somebody else holds a lock for longer than a transaction waits. */
+export const isLockTimeout = (error: unknown): boolean =>
+  sqlstateOf(error) === sqlstate.lockNotAvailable;
+
 /** The same transaction may succeed when it is run again. */
 export const mayPass = (error: unknown): boolean => {
   const state = sqlstateOf(error);

@@ -22,6 +22,8 @@ export interface WakeListener {
    * wake-up that came since the last wait resolves it at once.
    */
   wait(machine: string, timeoutMs: number, signal: AbortSignal): Promise<void>;
+  /** Calls at each wake-up for the machine, until the returned function is called. */
+  onWake(machine: string, tell: () => void): () => void;
   close(): Promise<void>;
 }
 
@@ -46,6 +48,10 @@ function waitingRoom() {
       wakes += 1;
       missed.set(machine, wakes);
       events.emit(machine === everybody ? everybody : `machine ${machine}`);
+    },
+    onWake(machine: string, tell: () => void): () => void {
+      events.on(`machine ${machine}`, tell).on(everybody, tell);
+      return () => events.off(`machine ${machine}`, tell).off(everybody, tell);
     },
     wait(machine: string, timeoutMs: number, signal: AbortSignal, since: number): Promise<number> {
       const latest = () => Math.max(missed.get(machine) ?? 0, missed.get(everybody) ?? 0);
@@ -191,6 +197,7 @@ export async function openWakeListener(
     async wait(machine, timeoutMs, signal) {
       seen.set(machine, await room.wait(machine, timeoutMs, signal, seen.get(machine) ?? 0));
     },
+    onWake: room.onWake,
     async close() {
       closing.abort();
       await listening;

@@ -50,6 +50,8 @@ export const kernel = {
   when (pg_trigger_depth() = 0) execute function fencepost.refuse_journal_change()`,
     `create trigger truncated before truncate on fencepost.journal for each statement
   execute function fencepost.refuse_journal_change()`,
+    `create trigger truncated before truncate on fencepost.journal_default for each statement
+  execute function fencepost.refuse_journal_change()`,
     `create table fencepost.lost_write (
   machine text not null,
   run uuid not null,
