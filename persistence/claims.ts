@@ -7,7 +7,7 @@
 
 import { arrowsBy } from '../machines/arrows.ts';
 import type { EventsBy, FieldValues, Machine, Run } from '../machines/status-machine.ts';
-import { compileCandidates, type Parameter } from './compile.ts';
+import { compileCandidates, type Parameter, type Statement } from './compile.ts';
 import { CallError, sendSplitting, throwIfNotInstalled } from './door.ts';
 import { type Answer, type Applied, applied, movedIn } from './outcome.ts';
 import { quarantine } from './quarantine.ts';
@@ -71,8 +71,8 @@ function scalars(machine: Machine, selected: Selected) {
 }
 
 /**
- * The database refuses the arrow itself: what is installed has been narrowed under this process, and
- * no run is at fault.
+ * The database refuses the arrow itself: what is installed has been narrowed under this process,
+ * and no run is at fault.
  */
 const isOutdated = (machine: Machine, error: unknown): boolean =>
   (error as { readonly constraint?: string }).constraint === `${machine.id}_arrow`;
@@ -82,7 +82,7 @@ async function moveOneByOne(
   tx: Tx,
   machine: Machine,
   selected: Selected,
-): Promise<readonly Answer[]> {
+): Promise<{ readonly answers: readonly Answer[]; readonly poisoned: number }> {
   const { event } = selected;
   const picking = compileCandidates(machine, event, Object.keys(selected.where));
   const picked = await run(tx, picking, scalars(machine, selected));
@@ -90,14 +90,34 @@ async function moveOneByOne(
     place,
     row: { ...selected.fields, id: String(id), actor: selected.actor },
   }));
-  if (rows.length === 0) return [];
+  if (rows.length === 0) return { answers: [], poisoned: 0 };
   const poison: (readonly [string, unknown])[] = [];
   const moved = await sendSplitting(tx, machine, event, rows, ({ row }, error) => {
     if (isOutdated(machine, error)) throw error;
     poison.push([row.id, error]);
   });
   for (const [id, error] of poison) await quarantine(tx, machine, event, id, error);
-  return moved.toSorted((a, b) => a.position.place - b.position.place).map(({ answer }) => answer);
+  const inOrder = moved.toSorted((a, b) => a.position.place - b.position.place);
+  return { answers: inOrder.map(({ answer }) => answer), poisoned: poison.length };
+}
+
+/** The answers of what is due. A batch that is nothing but poison is set aside and not the end. */
+async function pick(
+  tx: Tx,
+  machine: Machine,
+  statement: Statement,
+  selected: Selected,
+): Promise<readonly Answer[]> {
+  for (;;) {
+    try {
+      return await run(tx, statement, scalars(machine, selected));
+    } catch (error) {
+      throwIfNotInstalled(machine, error);
+      if (!blamesRow(error)) throw error;
+    }
+    const { answers, poisoned } = await moveOneByOne(tx, machine, selected);
+    if (answers.length > 0 || poisoned === 0) return answers;
+  }
 }
 
 async function select<M extends Machine>(
@@ -109,14 +129,7 @@ async function select<M extends Machine>(
   checkSelected(machine, selected);
   const where = selector === 'heal' ? [] : Object.keys(selected.where).toSorted();
   const statement = statementOf(machine, selected.event, { selector, where });
-  let answers: readonly Answer[];
-  try {
-    answers = await run(tx, statement, scalars(machine, selected));
-  } catch (error) {
-    throwIfNotInstalled(machine, error);
-    if (!blamesRow(error)) throw error;
-    answers = await moveOneByOne(tx, machine, selected);
-  }
+  const answers = await pick(tx, machine, statement, selected);
   return answers
     .filter((answer) => movedIn(statement, answer))
     .map((answer) => applied(machine, statement, answer));

@@ -40,6 +40,8 @@ export interface DatabaseOptions {
 
 export interface Database {
   readonly db: Kysely<Schema>;
+  /** The same connections with other limits, for work that takes longer or must not. */
+  under(limits: Limits): Kysely<Schema>;
   readonly url: string;
   readonly limits: Limits;
   /** server_version_num: 180004 for 18.4. */
@@ -106,7 +108,7 @@ function refuseUnsuitable(server: Server): void {
       'synchronous_commit is off: a crash of the server would lose what was answered as done',
     );
   }
-  // It is first unless the path names it elsewhere. Tables are qualified; functions need not be then.
+  // It is first unless the path names it elsewhere. Tables are qualified; functions are not.
   if (server.first_schema !== 'pg_catalog') {
     throw new UnsuitableServerError(
       'search_path',
@@ -127,6 +129,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     max: connections,
     application_name: options.applicationName ?? 'fencepost',
     connectionTimeoutMillis: 10_000,
+    keepAlive: true,
     pipeline: true,
     types,
     ...(options.clientClass && { Client: options.clientClass as typeof pg.Client }),
@@ -136,16 +139,19 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   try {
     const server = await askServer(pool);
     refuseUnsuitable(server);
-    const db = new Kysely<Schema>({
-      dialect: kernelDialect({
-        pool,
-        named: !server.behindPooler,
-        limits,
-        serverVersion: server.version,
-      }),
-    });
+    const under = (its: Limits) =>
+      new Kysely<Schema>({
+        dialect: kernelDialect({
+          pool,
+          named: !server.behindPooler,
+          limits: its,
+          serverVersion: server.version,
+        }),
+      });
+    const db = under(limits);
     return {
       db,
+      under,
       url,
       limits,
       serverVersion: server.version,

@@ -1,5 +1,5 @@
-// What the outbox's own pages and commands read: a delivery, what happened to it, and what became of
-// it. Moving one is the door's.
+// What the outbox's own pages and commands read: a delivery, what happened to it, and what became
+// of it. Moving one is the door's.
 
 import type { Kysely } from 'kysely';
 import { outbox } from '../machines/outbox.ts';

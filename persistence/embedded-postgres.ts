@@ -118,10 +118,15 @@ export async function findEmbeddedPostgres(dataDir: string): Promise<string | un
 const serverUrl = (password: string, port: number): string =>
   `postgres://${databaseUser}:${password}@127.0.0.1:${port}/postgres`;
 
-/** Returns the address of another database of the same server. */
+/**
+ * Returns the address of another database of the same server.
+ * @throws RangeError for a name with ? or #, which node-postgres cannot read from an address.
+ */
 export function databaseUrl(url: string, name: string): string {
+  if (/[?#]/.test(name)) throw new RangeError(`"${name}" cannot be part of an address`);
   const other = new URL(url);
-  other.pathname = `/${encodeURIComponent(name)}`;
+  // The driver decodes by decodeURI, which leaves what encodeURI leaves.
+  other.pathname = `/${encodeURI(name)}`;
   return other.href;
 }
 

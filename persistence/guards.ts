@@ -181,7 +181,8 @@ function rowChecks(machine: Machine): readonly { readonly name: string; readonly
 
 /** What a birth has to fulfil besides its form: the checks. Without any, no trigger asks. */
 function birthChecks(machine: Machine, checks: ReturnType<typeof rowChecks>): string {
-  if (checks.length === 0) return '';
+  // A trigger for checks to come may be there before the definition that has some.
+  if (checks.length === 0) return "\n  if tg_op = 'INSERT' then return new; end if;";
   const cases = checks.map(
     ({ name, sql }, i) =>
       `${i === 0 ? 'if' : 'elsif'} not (${sql}) then

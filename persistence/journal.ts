@@ -81,8 +81,8 @@ async function addPartition(database: Database, month: Month): Promise<boolean> 
   const [parent, part] = [qualified('journal'), qualified(month.name)];
   try {
     return await maintain(database, async (tx) => {
-      // Another process may have made it while this one waited for the lock. to_regclass would still
-      // answer from what the session had looked up before the wait.
+      // Another process may have made it while this one waited for the lock. to_regclass would
+      // still answer from what the session had looked up before the wait.
       const { rows } = await sql`
         select from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
         where n.nspname = ${schemaName} and c.relname = ${month.name}`.execute(tx);

@@ -9,25 +9,27 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Database } from './database.ts';
+import type { Limits } from './limits.ts';
 import { sqlstate, sqlstateOf } from './sqlstate.ts';
 import { type Tx, transaction } from './transaction.ts';
 
 const attempts = 20;
+const minuteMs = 60_000;
+const limits: Limits = {
+  lockMs: 5 * minuteMs,
+  statementMs: 10 * minuteMs,
+  idleMs: 11 * minuteMs,
+  transactionMs: 15 * minuteMs,
+};
 
 async function alone<T>(database: Database, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return await transaction(database, async (tx) => {
-    await sql`set local statement_timeout = '10min'`.execute(tx);
-    await sql`set local idle_in_transaction_session_timeout = '2min'`.execute(tx);
-    if (database.serverVersion >= 170_000) {
-      await sql`set local transaction_timeout = '15min'`.execute(tx);
-    }
-    await sql`set local lock_timeout = '5min'`.execute(tx);
-    await sql`select pg_advisory_xact_lock(hashtextextended('fencepost.maintenance', 0))`.execute(
-      tx,
-    );
+  const locked = async (tx: Tx): Promise<T> => {
+    const key = sql`hashtextextended('fencepost.maintenance', 0)`;
+    await sql`select pg_advisory_xact_lock(${key})`.execute(tx);
     await sql`set local lock_timeout = '2s'`.execute(tx);
     return await work(tx);
-  });
+  };
+  return await transaction(database, locked, { limits });
 }
 
 /**

@@ -19,14 +19,17 @@ async function deleted(tx: Tx, statement: RawBuilder<unknown>): Promise<number> 
   return Number(numAffectedRows);
 }
 
-/** The statement by itself, so that its plan can be looked at. */
+/**
+ * The statement by itself, so that its plan can be looked at. NOT EXISTS would be planned as a hash
+ * over the whole table; a scalar subquery is a look at one row, for redrives only.
+ */
 export const finishedStatement = (status: string, { olderThanMs, limit }: Bounds) => sql`
   delete from fencepost.delivery where id = any(array(
     select d.id from fencepost.delivery d
     where d.status = ${status}
       and d.finished_at < statement_timestamp() - ${olderThanMs}::float8 * interval '1 millisecond'
       and (d.redrive_of is null
-        or not exists (select from fencepost.delivery old where old.id = d.redrive_of))
+        or (select true from fencepost.delivery old where old.id = d.redrive_of) is null)
     order by d.finished_at limit ${limit} for update of d skip locked))`;
 
 /** Deletes deliveries that finished in this status longer ago. Returns how many. */

@@ -70,8 +70,13 @@ export async function runActor<M extends Machine>(
   { pollMs = 1000 }: { readonly pollMs?: number } = {},
 ): Promise<RunActor<M>> {
   const logic = inMemory(machine);
+  /** A status that this process does not know is shown, and offers no events. */
+  const logicOf = (status: string) =>
+    Object.hasOwn(machine.states, status)
+      ? logic
+      : inMemory({ ...machine, states: { ...machine.states, [status]: {} } });
   const resolve = ({ status, ...row }: Run<M>) =>
-    logic.resolveState({ value: status, context: row });
+    logicOf(status).resolveState({ value: status, context: row });
 
   async function read(): Promise<SnapshotOf> {
     const run = await readRun(database, machine, id);

@@ -24,6 +24,9 @@ export const blamesRow = (error: unknown): boolean => /^2[23]/.test(sqlstateOf(e
 export const isLockTimeout = (error: unknown): boolean =>
   sqlstateOf(error) === sqlstate.lockNotAvailable;
 
+/** Postgres hangs up after it: a shutdown, an administrator, an exceeded limit of time. */
+export const hangsUp = (state: string): boolean => /^(08|57P|25P0[34])/.test(state);
+
 /** The same transaction may succeed when it is run again. */
 export const mayPass = (error: unknown): boolean => {
   const state = sqlstateOf(error);

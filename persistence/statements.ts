@@ -4,7 +4,7 @@ import { CompiledQuery } from 'kysely';
 import { checkMachine } from '../machines/check.ts';
 import type { Machine } from '../machines/status-machine.ts';
 import { compile, type Parameter, type Selection, type Statement } from './compile.ts';
-import type { KernelQuery } from './dialect.ts';
+import type { KernelQuery } from './connection.ts';
 import type { Answer } from './outcome.ts';
 import type { Tx } from './transaction.ts';
 

@@ -8,6 +8,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import type { Database } from './database.ts';
+import type { Limits } from './limits.ts';
 import type { Schema } from './schema.ts';
 import { mayPass } from './sqlstate.ts';
 
@@ -16,6 +17,8 @@ export type Tx = Transaction<Schema>;
 export interface TransactionOptions {
   /** Runs at most so often. */
   readonly attempts?: number;
+  /** Other limits than the database's. */
+  readonly limits?: Limits;
   /** Told of each error that leads to another attempt. */
   readonly onRetry?: (error: unknown) => void;
 }
@@ -45,20 +48,24 @@ export async function transaction<T>(
   work: (tx: Tx) => Promise<T>,
   options: TransactionOptions = {},
 ): Promise<T> {
-  const { attempts = 5, onRetry } = options;
+  const { attempts = 5, limits, onRetry } = options;
+  const db = limits ? database.under(limits) : database.db;
   for (let attempt = 1; ; attempt += 1) {
     const actions: Pending['actions'] = new Map();
+    let result: T;
     try {
-      const result = await database.db.transaction().execute((tx) => {
+      result = await db.transaction().execute((tx) => {
         pending.set(tx, { database, actions });
         return work(tx);
       });
-      for (const action of actions.values()) action(database);
-      return result;
     } catch (error) {
       if (attempt >= attempts || !mayPass(error)) throw error;
       onRetry?.(error);
       await pause(Math.random() * 10 * 2 ** attempt);
+      continue;
     }
+    // Outside of the try: what is committed is not run again, whatever an action throws.
+    for (const action of actions.values()) action(database);
+    return result;
   }
 }

@@ -54,6 +54,7 @@ function waitingRoom() {
       return () => events.off(`machine ${machine}`, tell).off(everybody, tell);
     },
     wait(machine: string, timeoutMs: number, signal: AbortSignal, since: number): Promise<number> {
+      if (!(timeoutMs >= 0)) throw new RangeError(`cannot wait for ${timeoutMs} ms`);
       const latest = () => Math.max(missed.get(machine) ?? 0, missed.get(everybody) ?? 0);
       if (latest() > since || signal.aborted) return Promise.resolve(wakes);
       return new Promise((resolve) => {

@@ -1,0 +1,195 @@
+// One connection as the dialect uses it: a node-postgres client from the pool, from its check-out
+// to its release.
+//
+// - BEGIN asks for READ COMMITTED and carries the limits, in one message that the first statement
+//   does not wait for (node-postgres's pipeline mode).
+// - A query with `savepoint` is sent between SAVEPOINT and RELEASE, without waiting for either: if
+//   it fails, the transaction is as it was before it.
+// - Rolling back never throws: a connection on which it failed is closed, and so its transaction
+//   ends.
+// - A connection that is lost between two statements tells whoever sends the next one why it was.
+// - Every wait for the server ends: beside the server's own limits this process watches the time,
+//   because a server that cannot be heard any more (a half-open connection) says nothing.
+
+import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely';
+import type pg from 'pg';
+import { cutConnection } from './cut-connection.ts';
+import { type Limits, limitsText } from './limits.ts';
+import { hangsUp, sqlstateOf } from './sqlstate.ts';
+
+/** A query of the kernel: what Kysely passes through untouched, and what is made of it here. */
+export interface KernelQuery extends CompiledQuery {
+  readonly name?: string;
+  readonly savepoint?: boolean;
+  /** Rows as arrays of the text that Postgres sent: the kernel decodes what is looked at. */
+  readonly raw?: boolean;
+}
+
+const rawTypes: pg.CustomTypesConfig = { getTypeParser: () => (text: string) => text };
+
+/** The connection broke while COMMIT was under way: whether it took effect is not known. */
+export class CommitInDoubtError extends Error {
+  override readonly name = 'CommitInDoubtError';
+  readonly code = 'commit_in_doubt';
+}
+
+/** A statement had failed, so COMMIT rolled back. Somebody swallowed that statement's error. */
+export class TransactionAbortedError extends Error {
+  override readonly name = 'TransactionAbortedError';
+  readonly code = 'transaction_aborted';
+}
+
+export interface ConnectionOptions {
+  readonly named: boolean;
+  readonly limits: Limits;
+  readonly serverVersion: number;
+}
+
+interface Sent {
+  readonly text: string;
+  readonly name?: string;
+  readonly values?: readonly unknown[];
+  readonly queryMode?: 'extended';
+  readonly rowMode?: 'array';
+  readonly types?: pg.CustomTypesConfig;
+}
+
+export class Connection implements DatabaseConnection {
+  readonly #client: pg.PoolClient;
+  readonly #options: ConnectionOptions;
+  #begun: Promise<unknown> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #broken: Error | undefined;
+
+  constructor(client: pg.PoolClient, options: ConnectionOptions) {
+    this.#client = client;
+    this.#options = options;
+    // The pool listens to idle clients only. Without a listener the error of a connection that is
+    // lost while somebody has it would end the process.
+    client.on('error', this.#lose);
+  }
+
+  readonly #lose = (error: Error): void => {
+    this.#broken ??= error;
+  };
+
+  async #send(query: Sent): Promise<pg.QueryArrayResult & pg.QueryResult> {
+    if (this.#broken) throw this.#broken;
+    try {
+      return await this.#client.query(query as pg.QueryArrayConfig & { values: unknown[] });
+    } catch (error) {
+      const state = sqlstateOf(error);
+      if (!(error instanceof Error) || (state && !hangsUp(state))) throw error;
+      this.#lose(error);
+      throw this.#broken;
+    }
+  }
+
+  async executeQuery<R>(query: KernelQuery): Promise<QueryResult<R>> {
+    const sent: Sent = {
+      text: query.sql,
+      values: query.parameters,
+      queryMode: 'extended',
+      ...(this.#options.named && query.name !== undefined && { name: query.name }),
+      ...(query.raw && { rowMode: 'array', types: rawTypes }),
+    };
+    const result = this.#begun ? await this.#within(query, sent) : await this.#alone(sent);
+    const changes = ['INSERT', 'UPDATE', 'DELETE', 'MERGE'].includes(result.command);
+    return {
+      rows: result.rows as R[],
+      ...(changes && { numAffectedRows: BigInt(result.rowCount ?? 0) }),
+    };
+  }
+
+  async #within(query: KernelQuery, sent: Sent) {
+    const answer = query.savepoint ? this.#guarded(sent) : this.#send(sent);
+    const [result] = await Promise.all([answer, this.#begun]);
+    return result;
+  }
+
+  async #alone(sent: Sent) {
+    this.#watch();
+    try {
+      return await this.#send(sent);
+    } finally {
+      clearTimeout(this.#timer);
+    }
+  }
+
+  async #guarded(sent: Sent): Promise<pg.QueryArrayResult & pg.QueryResult> {
+    const before = this.#send({ text: 'savepoint kernel' });
+    const answer = this.#send(sent);
+    const release = this.#send({ text: 'release savepoint kernel' });
+    const [, result, released] = await Promise.allSettled([before, answer, release]);
+    if (result.status === 'fulfilled' && released.status === 'fulfilled') return result.value;
+    if (!this.#broken) {
+      await this.#send({ text: 'rollback to savepoint kernel; release savepoint kernel' });
+    }
+    throw result.status === 'rejected' ? result.reason : (released as PromiseRejectedResult).reason;
+  }
+
+  begin(): void {
+    const { limits, serverVersion } = this.#options;
+    const text = `begin isolation level read committed; ${limitsText(limits, serverVersion)}`;
+    this.#begun = this.#send({ text });
+    // The first statement waits for it; until then nobody else does.
+    this.#begun.catch(() => undefined);
+    this.#watch();
+  }
+
+  /**
+   * Ends the session, and with it its locks, when the time is over: the server's own limit from
+   * Postgres 17 on, where this one comes a little later, for a server that cannot be heard.
+   */
+  #watch(): void {
+    const { limits, serverVersion } = this.#options;
+    const { transactionMs } = limits;
+    const ms = serverVersion < 170_000 ? transactionMs : transactionMs * 1.1 + 100;
+    this.#timer = setTimeout(() => {
+      this.#lose(new Error('the transaction took longer than its limit'));
+      cutConnection(this.#client);
+    }, ms);
+  }
+
+  async commit(): Promise<void> {
+    let sent = false;
+    try {
+      await this.#begun;
+      sent = this.#broken === undefined;
+      const { command } = await this.#send({ text: 'commit' });
+      if (command === 'ROLLBACK') {
+        throw new TransactionAbortedError('a failed statement had aborted the transaction');
+      }
+    } catch (error) {
+      if (!sent || !this.#broken) throw error;
+      throw new CommitInDoubtError('the answer to COMMIT was lost', { cause: error });
+    } finally {
+      this.#end();
+    }
+  }
+
+  async rollback(): Promise<void> {
+    try {
+      if (!this.#broken) await this.#send({ text: 'rollback' });
+    } catch (error) {
+      this.#lose(error instanceof Error ? error : new Error('rollback failed'));
+    } finally {
+      this.#end();
+    }
+  }
+
+  #end(): void {
+    this.#begun = undefined;
+    clearTimeout(this.#timer);
+  }
+
+  release(): void {
+    this.#client.release(this.#broken);
+    this.#client.off('error', this.#lose);
+  }
+
+  // biome-ignore lint/correctness/useYield: streaming is not offered, and says so.
+  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new Error('streaming is not offered: read pages by key');
+  }
+}

@@ -1,0 +1,65 @@
+// A process of its own for a test: it runs one small file under tsx, and talks in lines. The test
+// may stop or kill it.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
+import { onTestFinished } from 'vitest';
+
+interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** Everything that it wrote to stdout and stderr. */
+  readonly output: string;
+}
+
+export interface Child {
+  readonly process: ChildProcess;
+  /** The next line of its stdout. @throws when it ended without one. */
+  line(): Promise<string>;
+  readonly exit: Promise<Exit>;
+}
+
+interface Surroundings {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+// From another folder its name would not be found.
+const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
+
+/** Starts a file with its arguments. When the test has finished it is gone. */
+export function startChild(
+  file: string,
+  args: readonly string[],
+  { env = {}, cwd = process.cwd() }: Surroundings = {},
+): Child {
+  const child = spawn(process.execPath, ['--import', tsx, file, ...args], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+    cwd,
+  });
+  const parts: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => parts.push(text));
+  }
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const exit = once(child, 'close').then(
+    ([code, signal]): Exit => ({ code, signal, output: parts.join('') }),
+  );
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await exit;
+  });
+  return {
+    process: child,
+    async line() {
+      const next = await lines.next();
+      if (next.done) throw new Error(`the process ended without a line: ${parts.join('')}`);
+      return next.value;
+    },
+    exit,
+  };
+}
