@@ -59,6 +59,10 @@ export function arrowsOf(machine: Machine): readonly Arrow[] {
 export const arrowsBy = (machine: Machine, event: string): readonly Arrow[] =>
   arrowsOf(machine).filter((arrow) => arrow.event === event);
 
+/** The events that the reaper sends, in the order of the declaration. */
+export const sweepsOf = (machine: Machine): readonly string[] =>
+  Object.keys(machine.events).filter((event) => machine.events[event]?.by === 'sweep');
+
 /** The column in a guard that says from when on the arrow may be taken: `lte(col, clock)`. */
 export function dueColumn(arrow: Arrow): string | undefined {
   for (const condition of Object.values(arrow.guard)) {

@@ -1,8 +1,8 @@
 // What types cannot see in a declaration, checked when a machine is loaded: before it is compiled,
 // installed or run. A machine that passes can be trusted by every reading of it.
 //
-// Not checked here: that the columns exist in the database (persistence/definitions.ts asks its
-// catalogue), and that every arrow can be taken (the generated tests take them all).
+// Not checked here: that the columns exist in the database (persistence/catalogue.ts asks), and
+// that every arrow can be taken (the generated tests take them all).
 
 import { type Arrow, arrowsOf, dueColumn, isFinal, isLeased } from './arrows.ts';
 import { checkNames, checkShape } from './check-shape.ts';
@@ -177,6 +177,11 @@ function checkStates(machine: Machine): void {
       refuse(final && isLeased(machine, status), 'a final status has no owner');
       refuse(!final && leaving.length === 0, 'nothing leaves it: make it final');
       refuse(!reached.has(status), 'no arrow leads to it');
+      const frees = leaving.some((arrow) => dueColumn(arrow) === machine.lease);
+      refuse(
+        isLeased(machine, status) && !frees,
+        `nothing frees it from a dead owner: a sweep or a claim waits for ${machine.lease}`,
+      );
     });
   }
   for (const [name, command] of Object.entries(machine.commands ?? {})) {
@@ -227,7 +232,9 @@ export function checkMachine<M extends Machine>(machine: M): M {
     }
     // An unguarded write of a value that may be null into a column that may not is found by the
     // database; a claim's lease and owner come from fields, so those are checked here.
-    for (const { by, fields = {} } of Object.values(machine.events)) {
+    for (const [event, { by, fields = {} }] of Object.entries(machine.events)) {
+      const brings = by === 'sweep' && Object.keys(fields).length > 0;
+      refuse(brings, `event "${event}": a sweep brings no fields`);
       for (const name of by === 'claim' ? Object.keys(fields) : []) {
         refuse(isNullable(fields[name] ?? 'int'), `a claim's field "${name}" is never null`);
       }

@@ -123,9 +123,9 @@ export const after = <const T, const M>(time: T, ms: M) => ({ after: [time, ms] 
 /** One more, staying at 2,147,483,647: a counter never becomes the reason that a write fails. */
 export const increment = <const A>(count: A) => ({ increment: count });
 /**
- * Milliseconds to wait after so many failures: half of `base × 2^failures`, capped, plus as much
- * again by the row's dice. Failures are taken as between 0 and 30, so it is finite for every
- * number.
+ * Milliseconds to wait after so many failures: by the row's dice between half of the base and `base
+ * × 2^failures`, which the cap bounds. Failures are taken as between 0 and 30, so it is finite for
+ * every number.
  */
 export const backoff = <const N>(failures: N, baseMs: number, capMs: number) => ({
   backoff: { failures, baseMs, capMs },

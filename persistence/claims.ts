@@ -5,8 +5,8 @@
 // - A poison row ends nothing. The picked rows are then moved by id, in halves, and the one that
 //   the database blames goes to the quarantine.
 
-import { arrowsBy } from '../machines/arrows.ts';
-import type { EventsBy, FieldValues, Machine, Run } from '../machines/status-machine.ts';
+import { sweepsOf } from '../machines/arrows.ts';
+import type { EventsBy, FieldValues, Machine, Run, Sender } from '../machines/status-machine.ts';
 import { compileCandidates, type Parameter, type Statement } from './compile.ts';
 import { CallError, sendSplitting, throwIfNotInstalled } from './door.ts';
 import { type Answer, type Applied, applied, movedIn } from './outcome.ts';
@@ -31,9 +31,15 @@ interface Selected {
 
 const most = 10_000;
 
-function checkSelected(machine: Machine, { event, limit, fields, where }: Selected): void {
-  const declared = machine.events[event];
-  if (!declared) throw new CallError('unknown_event', `machine ${machine.id} has no "${event}"`);
+function checkSelected(
+  machine: Machine,
+  by: Sender,
+  { event, limit, fields, where }: Selected,
+): void {
+  const declared = Object.hasOwn(machine.events, event) ? machine.events[event] : undefined;
+  if (declared?.by !== by) {
+    throw new CallError('unknown_event', `machine ${machine.id} has no ${by} "${event}"`);
+  }
   if (!Number.isInteger(limit) || limit < 1 || limit > most) {
     throw new CallError('bad_limit', `limit is from 1 to ${most}, not ${limit}`);
   }
@@ -42,8 +48,11 @@ function checkSelected(machine: Machine, { event, limit, fields, where }: Select
     if (fault) throw new CallError('bad_where', `field ${name}: ${fault}`);
   }
   for (const [name, value] of Object.entries(where)) {
-    const kind = name === 'id' ? 'uuid' : machine.columns[name];
-    const fault = kind ? valueFault(value, kind) : 'no such column';
+    const isColumn = Object.hasOwn(machine.columns, name);
+    const kind = name === 'id' ? 'uuid' : isColumn ? machine.columns[name] : undefined;
+    // Null equals nothing: a claim that compares with it would never find a run.
+    const isMissing = value === null || value === undefined;
+    const fault = isMissing ? 'missing' : kind ? valueFault(value, kind) : 'no such column';
     if (fault) throw new CallError('bad_where', `where ${name}: ${fault}`);
   }
 }
@@ -126,7 +135,7 @@ async function select<M extends Machine>(
   selector: 'claim' | 'sweep' | 'heal',
   selected: Selected,
 ): Promise<readonly Applied<M>[]> {
-  checkSelected(machine, selected);
+  checkSelected(machine, selector === 'claim' ? 'claim' : 'sweep', selected);
   const where = selector === 'heal' ? [] : Object.keys(selected.where).toSorted();
   const statement = statementOf(machine, selected.event, { selector, where });
   const answers = await pick(tx, machine, statement, selected);
@@ -187,17 +196,15 @@ export async function sweep<M extends Machine, N extends EventsBy<M, 'sweep'>>(
 /**
  * Sweeps one run, before it is read: what its lease or its expiry has come to is then in the row.
  * Never waits and never fails a live run.
- * @returns what was applied; undefined if nothing was to be done, or somebody holds the run.
+ * @returns what was applied, the first where several were due; undefined if nothing was to be done,
+ * or somebody holds the run.
  */
 export async function heal<M extends Machine>(
   tx: Tx,
   machine: M,
   id: string,
 ): Promise<Applied<M> | undefined> {
-  const sweeps = Object.entries(machine.events).filter(
-    ([event, { by }]) => by === 'sweep' && arrowsBy(machine, event).length > 0,
-  );
-  for (const [event] of sweeps) {
+  for (const event of sweepsOf(machine)) {
     const selected = { event, limit: 1, where: { id }, fields: {}, actor: sweeper };
     const [healed] = await select(tx, machine, 'heal', selected);
     if (healed) {

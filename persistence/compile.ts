@@ -3,7 +3,7 @@
 //
 //   e      the events, a row each, in the caller's order (by ids only)
 //   held   the runs, locked in id order: the only place that waits
-//   seen   the locked row as it is, with one reading of the clock and one dice, taken after the lock
+//   seen   the locked row as it is, with a clock reading and a dice that are taken after the lock
 //   ours   the branch: the first arrow of this status whose guard is true; owner events only where
 //          the fence is the caller's (OFFSET 0 keeps the branch from being worked out per column)
 //   moved  the conditional UPDATE of what is held and has a branch

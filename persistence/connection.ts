@@ -25,6 +25,7 @@ export interface KernelQuery extends CompiledQuery {
   readonly raw?: boolean;
 }
 
+const longestTimerMs = 2 ** 31 - 1;
 const rawTypes: pg.CustomTypesConfig = { getTypeParser: () => (text: string) => text };
 
 /** The connection broke while COMMIT was under way: whether it took effect is not known. */
@@ -103,8 +104,21 @@ export class Connection implements DatabaseConnection {
 
   async #within(query: KernelQuery, sent: Sent) {
     const answer = query.savepoint ? this.#guarded(sent) : this.#send(sent);
-    const [result] = await Promise.all([answer, this.#begun]);
-    return result;
+    const [result, begun] = await Promise.allSettled([answer, this.#begun]);
+    if (begun.status === 'rejected') throw this.#unbegun(begun.reason);
+    if (result.status === 'rejected') throw result.reason;
+    return result.value;
+  }
+
+  /**
+   * A BEGIN that was cancelled, while the connection lives, leaves the statement behind it to
+   * commit by itself: nobody knows, and nothing more may follow.
+   */
+  #unbegun(reason: unknown): unknown {
+    if (this.#broken) return reason;
+    this.#lose(new Error('the transaction was not begun', { cause: reason }));
+    const message = 'BEGIN failed, and the statement behind it may have taken effect';
+    return new CommitInDoubtError(message, { cause: reason });
   }
 
   async #alone(sent: Sent) {
@@ -144,7 +158,8 @@ export class Connection implements DatabaseConnection {
   #watch(): void {
     const { limits, serverVersion } = this.#options;
     const { transactionMs } = limits;
-    const ms = serverVersion < 170_000 ? transactionMs : transactionMs * 1.1 + 100;
+    const later = serverVersion < 170_000 ? transactionMs : transactionMs * 1.1 + 100;
+    const ms = Math.min(later, longestTimerMs);
     this.#timer = setTimeout(() => {
       this.#lose(new Error('the transaction took longer than its limit'));
       cutConnection(this.#client);

@@ -43,7 +43,9 @@ function faultsOf(machine: Machine, rows: readonly Loose[], columns: readonly st
   const owned = [machine.fence, machine.lease, machine.owner];
   return rows.flatMap((row, index) =>
     ['id', ...columns].flatMap((column): readonly InvalidValue[] => {
-      const declared: Declared | undefined = column === 'id' ? 'uuid' : machine.columns[column];
+      const isColumn = Object.hasOwn(machine.columns, column);
+      const known = isColumn ? machine.columns[column] : undefined;
+      const declared: Declared | undefined = column === 'id' ? 'uuid' : known;
       if (!declared || owned.includes(column)) return [{ index, column, code: 'unknown_column' }];
       const code = valueFault(row[column], declared);
       return code ? [{ index, column, code }] : [];
@@ -97,5 +99,5 @@ from unnest(${['$1::uuid[]', ...values.map(({ type }) => type)].join(', ')}) as 
     throw error;
   }
   wakeAfterCommit(tx, machine);
-  return rows.map((row) => String(row['id']));
+  return rows.map((row) => String(row['id']).toLowerCase());
 }

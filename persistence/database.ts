@@ -11,11 +11,17 @@ import { kernelDialect } from './dialect.ts';
 import { parseInstant } from './instant.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { Schema } from './schema.ts';
+import { within } from './within.ts';
 
 /** The server is one that Fencepost cannot keep its promises on. The process does not start. */
 export class UnsuitableServerError extends Error {
   override readonly name = 'UnsuitableServerError';
-  readonly code: 'server_too_old' | 'date_style' | 'synchronous_commit_off' | 'search_path';
+  readonly code:
+    | 'server_too_old'
+    | 'date_style'
+    | 'synchronous_commit_off'
+    | 'search_path'
+    | 'text';
 
   constructor(code: UnsuitableServerError['code'], message: string) {
     super(message);
@@ -51,6 +57,7 @@ export interface Database {
   close(): Promise<void>;
 }
 
+const answerMs = 10_000;
 const instantType = 1184;
 const bigintType = 20;
 
@@ -68,16 +75,21 @@ async function askServer(pool: pg.Pool) {
   // The pool listens to idle clients only.
   client.on('error', () => undefined);
   try {
-    const { rows } = await client.query<{
+    const asked = client.query<{
       pid: number;
       version: number;
       date_style: string;
       commit: string;
       first_schema: string;
+      encoding: string;
+      conforming: string;
     }>(`select pg_backend_pid() as pid, current_setting('server_version_num')::int4 as version,
           current_setting('DateStyle') as date_style,
           current_setting('synchronous_commit') as commit,
-          (pg_catalog.current_schemas(true))[1] as first_schema`);
+          (pg_catalog.current_schemas(true))[1] as first_schema,
+          current_setting('server_encoding') as encoding,
+          current_setting('standard_conforming_strings') as conforming`);
+    const { rows } = await within(client, answerMs, asked);
     const [answer] = rows;
     if (!answer) throw new Error('the server did not say what it is');
     const { processID } = client as unknown as { processID: number };
@@ -100,6 +112,13 @@ function refuseUnsuitable(server: Server): void {
     throw new UnsuitableServerError(
       'date_style',
       `DateStyle is ${server.date_style}: alter role … set datestyle = 'ISO'`,
+    );
+  }
+  if (server.encoding !== 'UTF8' || server.conforming !== 'on') {
+    throw new UnsuitableServerError(
+      'text',
+      `text is ${server.encoding}, standard_conforming_strings ${server.conforming}: ` +
+        'a database in UTF8 with the strings of the standard is needed',
     );
   }
   if (server.commit === 'off') {

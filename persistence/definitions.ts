@@ -1,10 +1,11 @@
 // Installed definitions: which machine the database enforces, and whether this process fits it.
 //
-// - At start, under the maintenance lock: the installed definition permits all of mine → leave it;
-//   mine permits more → install mine; otherwise refuse and print the difference. So a rolling
-//   deploy works in both directions, also when an old process restarts.
-// - Narrowing is a command of its own (`contract`), which refuses while runs are in a status that
-//   would go.
+// - At start, under the maintenance lock: the installed definition permits more than mine → leave
+//   it; mine permits as much or more → install mine; otherwise refuse and print the difference. So
+//   a rolling deploy works in both directions, also when an old process restarts.
+// - Narrowing is a command of its own (`contract`), which refuses while runs are where the narrower
+//   definition would not let them be. What it narrowed away is retired: a process that still runs
+//   it is refused at its next start, instead of widening it again behind everybody's back.
 // - Every definition that a process ran with is a row with a number; a run carries the number of
 //   the one that last wrote it.
 
@@ -15,7 +16,7 @@ import type { Machine } from '../machines/status-machine.ts';
 import { checkTable } from './catalogue.ts';
 import type { Database } from './database.ts';
 import { definitionHash } from './definition-hash.ts';
-import { guardFunctions } from './guards.ts';
+import { guardFunctions, rowChecks } from './guards.ts';
 import { maintain } from './maintenance.ts';
 import { type Difference, difference } from './permitted.ts';
 import { qualified } from './print.ts';
@@ -24,7 +25,12 @@ import type { Tx } from './transaction.ts';
 /** This process's machine and the installed one do not go together. The process does not start. */
 export class DefinitionError extends Error {
   override readonly name = 'DefinitionError';
-  readonly code: 'definition_diverged' | 'runs_in_removed_status' | 'definition_is_not_narrower';
+  readonly code:
+    | 'definition_diverged'
+    | 'definition_retired'
+    | 'definition_is_not_narrower'
+    | 'runs_in_removed_status'
+    | 'runs_against_check';
   readonly machine: string;
   readonly difference: Difference;
 
@@ -93,6 +99,16 @@ async function installOne(tx: Tx, machine: Machine): Promise<Installed> {
     return done('mine', 'installed');
   }
   const gap = difference(machine, installed);
+  if (gap.wider.length > 0 && (await isRetired(tx, machine, number))) {
+    throw new DefinitionError(
+      'definition_retired',
+      machine.id,
+      gap,
+      `machine ${machine.id}: this process's definition #${number} was contracted away.` +
+        `\n  Only this process:${listed(gap.wider)}` +
+        '\n  Deploy the narrower code, or take the contraction back: npm run machines -- restore.',
+    );
+  }
   if (gap.wider.length > 0 && gap.narrower.length > 0) {
     throw new DefinitionError(
       'definition_diverged',
@@ -158,6 +174,55 @@ export async function installedDefinitions(
   return rows;
 }
 
+async function isRetired(tx: Tx, machine: Machine, number: number): Promise<boolean> {
+  const row = await tx
+    .selectFrom('fencepost.machine_installed')
+    .select('retired_at')
+    .where('machine', '=', machine.id)
+    .where('number', '=', number)
+    .executeTakeFirst();
+  return (row?.retired_at ?? null) !== null;
+}
+
+/** Retires every definition that permits something beyond this one. */
+async function retireWider(tx: Tx, machine: Machine): Promise<void> {
+  const known = await tx
+    .selectFrom('fencepost.machine_installed')
+    .select(['number', 'definition'])
+    .where('machine', '=', machine.id)
+    .where('retired_at', 'is', null)
+    .execute();
+  const wider = known
+    .filter((row) => difference(row.definition as Machine, machine).wider.length > 0)
+    .map((row) => row.number);
+  await sql`update fencepost.machine_installed set retired_at = clock_timestamp()
+    where machine = ${machine.id} and number = any(${wider}::int4[])`.execute(tx);
+}
+
+/** Lets processes that run this definition start again, and widen to it. Returns its number. */
+export async function restoreDefinition(database: Database, machine: Machine): Promise<number> {
+  return await maintain(database, async (tx) => {
+    const number = await numberOf(tx, machine);
+    await sql`update fencepost.machine_installed set retired_at = null
+      where machine = ${machine.id} and number = ${number}`.execute(tx);
+    return number;
+  });
+}
+
+/** Live runs that a check of the narrower definition does not hold for. */
+async function runsAgainstChecks(tx: Tx, machine: Machine) {
+  const final = Object.keys(machine.states).filter((status) => isFinal(machine, status));
+  const counted = rowChecks(machine, 'r').map(async ({ name, sql: holds }) => {
+    const { rows } = await sql<{ runs: number; example: string | null }>`
+      select count(*) as runs, min(r.id::text) as example
+      from ${sql.raw(qualified(machine.table))} r
+      where r.status <> all(${final}::text[]) and not (${sql.raw(holds)})`.execute(tx);
+    const [{ runs, example } = { runs: 0, example: '' }] = rows;
+    return runs > 0 ? [`${runs} against "${name}", ${example} for one`] : [];
+  });
+  return (await Promise.all(counted)).flat();
+}
+
 async function runsInRemoved(tx: Tx, machine: Machine, installed: Machine) {
   const removed = Object.keys(installed.states).filter((status) => !(status in machine.states));
   if (removed.length === 0) return [];
@@ -171,7 +236,8 @@ async function runsInRemoved(tx: Tx, machine: Machine, installed: Machine) {
 /**
  * Narrows the installed definition to this process's. Processes that still run the wider one are
  * then refused what went: stop them first.
- * @throws DefinitionError while runs are in a status that would go, and when mine is not narrower.
+ * @throws DefinitionError while runs are in a status that would go or against a check that would
+ * come, and when mine is not narrower.
  */
 export async function contractMachine(database: Database, machine: Machine): Promise<Installed> {
   return await maintain(database, async (tx) => {
@@ -187,7 +253,7 @@ export async function contractMachine(database: Database, machine: Machine): Pro
           '\n  Start a process to widen it first; contract only narrows.',
       );
     }
-    // Nobody may enter a status between the count and the new guard.
+    // Nobody may write between the counts and the new guard.
     await sql`lock table ${sql.raw(qualified(machine.table))} in share row exclusive mode`.execute(
       tx,
     );
@@ -201,8 +267,20 @@ export async function contractMachine(database: Database, machine: Machine): Pro
         `machine ${machine.id}: runs are in a status that would go:${listed(places)}`,
       );
     }
+    const against = await runsAgainstChecks(tx, machine);
+    if (against.length > 0) {
+      throw new DefinitionError(
+        'runs_against_check',
+        machine.id,
+        gap,
+        `machine ${machine.id}: runs are there that a check would refuse:${listed(against)}`,
+      );
+    }
     const number = await numberOf(tx, machine);
     await enforce(tx, machine, number);
+    await sql`update fencepost.machine_installed set retired_at = null
+      where machine = ${machine.id} and number = ${number}`.execute(tx);
+    if (gap.narrower.length > 0) await retireWider(tx, machine);
     const change = gap.narrower.length > 0 ? 'contracted' : 'unchanged';
     return { machine: machine.id, number, enforced: 'mine', change };
   });

@@ -165,7 +165,8 @@ function checkCall(machine: Machine, event: string, rows: readonly LooseRow[]): 
 /**
  * Sends one event to many runs, in one statement while nothing is wrong with any of them. Waits for
  * runs that others hold, in id order.
- * @returns an outcome a row, in the rows' order. Lost ones are recorded.
+ * @returns an outcome a row, in the rows' order. Lost ones are recorded, in this transaction: who
+ * throws because of one takes its record back too.
  * @throws CallError for a row twice or an unknown event; errors of the connection and of time
  * limits.
  */

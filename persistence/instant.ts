@@ -34,9 +34,21 @@ function parseUsual(printed: string): number | undefined {
 }
 
 /**
+ * Days of the proleptic Gregorian calendar, which Postgres holds to further years than Date does.
+ * Years are counted from March, so that the leap day is the last one.
+ */
+function daysSince1970(year: number, month: number, day: number): number {
+  const y = month > 2 ? year : year - 1;
+  const leaps = Math.floor(y / 4) - Math.floor(y / 100) + Math.floor(y / 400);
+  const dayOfYear = Math.floor((153 * ((month + 9) % 12) + 2) / 5) + day - 1;
+  return y * 365 + leaps + dayOfYear - 719_468;
+}
+
+/**
  * Reads a timestamptz as Postgres prints it under `DateStyle ISO`, in whatever time zone.
- * Exact from 1684 to 2255, where 2^53 ends; `infinity` is Infinity.
- * @throws RangeError for any other text, and beyond the year 275,760, where Date ends.
+ * Exact from 1684 to 2255, where 2^53 ends, and to the millisecond for whatever else Postgres can
+ * hold; `infinity` is Infinity.
+ * @throws RangeError for any other text.
  */
 export function parseInstant(printed: string): number {
   const usual = parseUsual(printed);
@@ -51,14 +63,11 @@ export function parseInstant(printed: string): number {
   }
   const [, year, month, day, hour, minute, second, fraction = '', sign, h, m = '0', s = '0', bc] =
     parts;
-  // Date.UTC would take the years 0 to 99 for 1900 to 1999.
-  const date = new Date(0);
-  date.setUTCFullYear(bc ? 1 - Number(year) : Number(year), Number(month) - 1, Number(day));
-  date.setUTCHours(Number(hour), Number(minute), Number(second));
-  if (Number.isNaN(date.getTime())) throw new RangeError(`${printed} is beyond what Date can hold`);
-  const offsetMs = (Number(h) * 3600 + Number(m) * 60 + Number(s)) * 1000;
-  const utcMs = date.getTime() - (sign === '-' ? -offsetMs : offsetMs);
-  return utcMs * millisecond + Number(fraction.padEnd(6, '0'));
+  const days = daysSince1970(bc ? 1 - Number(year) : Number(year), Number(month), Number(day));
+  const offset = (Number(h) * 60 + Number(m)) * 60 + Number(s);
+  const seconds = (Number(hour) * 60 + Number(minute)) * 60 + Number(second);
+  const utc = days * 86_400 + seconds - (sign === '-' ? -offset : offset);
+  return utc * 1_000_000 + Number(fraction.padEnd(6, '0'));
 }
 
 /**

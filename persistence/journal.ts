@@ -118,13 +118,14 @@ export async function keepPartitions(database: Database, ahead = 2): Promise<rea
 }
 
 /**
- * Drops the partitions whose every row is older than so many days.
+ * Drops the partitions whose every row is older than so many days, at least one.
  * @returns the names of those it dropped.
  */
 export async function dropOldPartitions(
   database: Database,
   retentionDays = 90,
 ): Promise<readonly string[]> {
+  if (!(retentionDays >= 1)) throw new RangeError(`cannot keep the journal ${retentionDays} days`);
   return await maintain(database, async (tx) => {
     const { rows } = await sql<{ name: string }>`
       select c.relname as name

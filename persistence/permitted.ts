@@ -1,6 +1,7 @@
 // What a definition permits, as a set of facts: the basis on which two definitions are compared.
 //
-// - More statuses and arrows permit more; more checks permit less.
+// - More statuses and arrows permit more, and so does a status that is final no more; more checks
+//   permit less.
 // - Guards and effects are not facts: the database does not hold them, and two processes that
 //   differ only there can work side by side.
 
@@ -14,12 +15,15 @@ export interface Permitted {
 }
 
 export function permitted(machine: Machine): Permitted {
-  const kind = (status: string) =>
-    isFinal(machine, status) ? 'final' : isLeased(machine, status) ? 'leased' : 'free';
+  const statuses = Object.keys(machine.states);
+  const owned = (status: string) => (isLeased(machine, status) ? 'with an owner' : 'without owner');
   return {
     allows: new Set([
       `fence in ${machine.table}.${machine.fence}, lease ${machine.lease}, owner ${machine.owner}`,
-      ...Object.keys(machine.states).map((status) => `status ${status} (${kind(status)})`),
+      ...statuses.map((status) => `status ${status} ${owned(status)}`),
+      ...statuses
+        .filter((status) => !isFinal(machine, status))
+        .map((status) => `status ${status} may be left`),
       ...arrowsOf(machine).map(({ from, event, to }) => `arrow ${from} → ${to} by ${event}`),
     ]),
     checks: new Set(

@@ -17,6 +17,9 @@ import { type JournalEntry, readJournal } from './journal.ts';
 import type { Outcome } from './outcome.ts';
 import { identifier, qualified } from './print.ts';
 import { transaction } from './transaction.ts';
+import { isUuid } from './values.ts';
+
+const longestTimerMs = 2 ** 31 - 1;
 
 type SnapshotOf = ReturnType<ReturnType<typeof inMemory>['resolveState']>;
 
@@ -47,6 +50,19 @@ export class UnknownRunError extends Error {
   readonly code = 'unknown_run';
 }
 
+/**
+ * Calls an observer. What it throws is its own mistake and, as in XState, thrown where all see it.
+ */
+function tell(observe: () => void): void {
+  try {
+    observe();
+  } catch (mistake) {
+    setTimeout(() => {
+      throw mistake;
+    });
+  }
+}
+
 async function readRun<M extends Machine>(
   database: Database,
   machine: M,
@@ -60,7 +76,7 @@ async function readRun<M extends Machine>(
 }
 
 /**
- * Opens an actor on a run.
+ * Opens an actor on a run. `pollMs` is at least 1.
  * @throws UnknownRunError when there is no such run.
  */
 export async function runActor<M extends Machine>(
@@ -69,6 +85,8 @@ export async function runActor<M extends Machine>(
   id: string,
   { pollMs = 1000 }: { readonly pollMs?: number } = {},
 ): Promise<RunActor<M>> {
+  if (!(pollMs >= 1)) throw new RangeError(`cannot poll every ${pollMs} ms`);
+  const restMs = Math.min(pollMs, longestTimerMs);
   const logic = inMemory(machine);
   /** A status that this process does not know is shown, and offers no events. */
   const logicOf = (status: string) =>
@@ -87,7 +105,7 @@ export async function runActor<M extends Machine>(
     return snapshot;
   }
 
-  const first = await readRun(database, machine, id);
+  const first = isUuid(id) ? await readRun(database, machine, id) : undefined;
   if (!first) throw new UnknownRunError(`machine ${machine.id} has no run ${id}`);
   let snapshot = resolve(first);
   const followers = new Set<AbortController>();
@@ -99,30 +117,39 @@ export async function runActor<M extends Machine>(
     const wake = new AbortController();
     followers.add(wake);
     const either = AbortSignal.any([wake.signal, stop]);
-    await pause(pollMs, undefined, { signal: either, ref: false }).catch(() => undefined);
+    await pause(restMs, undefined, { signal: either, ref: false }).catch(() => undefined);
     followers.delete(wake);
+  }
+
+  /** What there is beyond `after`, or why it cannot be said. */
+  async function look(after: number) {
+    try {
+      const entries = await readJournal(database.db, machine, id, { after });
+      return { entries, current: await read() };
+    } catch (error) {
+      return { error };
+    }
   }
 
   /** Tells the observer of what the journal has beyond `after`, until the run ends. */
   async function follow(observer: Observer, stop: AbortSignal): Promise<void> {
     let after = Number(snapshot.context['seq']);
-    while (!stop.aborted) {
+    for (;;) {
       const since = sends;
-      try {
-        const entries = await readJournal(database.db, machine, id, { after });
-        const current = await read();
-        if (stop.aborted) return;
+      const news = await look(after);
+      if (stop.aborted) return;
+      if ('error' in news) {
+        if (news.error instanceof UnknownRunError) return tell(() => observer.complete?.());
+        tell(() => observer.error?.(news.error));
+      } else {
+        const { entries, current } = news;
         after = entries.at(-1)?.seq ?? after;
-        if (entries.length > 0) observer.next(current, entries);
-        if (current.status === 'done' && Number(current.context['seq']) <= after) {
-          observer.complete?.();
-          return;
-        }
-      } catch (error) {
-        if (error instanceof UnknownRunError) return observer.complete?.();
-        observer.error?.(error);
+        if (entries.length > 0) tell(() => observer.next(current, entries));
+        const isOver = current.status === 'done' && Number(current.context['seq']) <= after;
+        if (isOver) return tell(() => observer.complete?.());
       }
       await pauseOrWake(since, stop);
+      if (stop.aborted) return;
     }
   }
 

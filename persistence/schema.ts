@@ -12,6 +12,7 @@ interface MachineInstalledTable {
   hash: string;
   definition: JSONColumnType<object, string, never>;
   current: boolean;
+  retired_at: Instant | null;
   installed_at: Instant;
 }
 

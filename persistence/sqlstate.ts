@@ -17,8 +17,12 @@ export function sqlstateOf(error: unknown): string | undefined {
     : undefined;
 }
 
-/** One of the row's values is at fault (class 22) or breaks a constraint or guard (class 23). */
-export const blamesRow = (error: unknown): boolean => /^2[23]/.test(sqlstateOf(error) ?? '');
+/**
+ * One of the row's values is at fault (class 22), breaks a constraint or guard (class 23), is too
+ * large for an index (54000), or was refused by somebody's own trigger (P0001).
+ */
+export const blamesRow = (error: unknown): boolean =>
+  /^(2[23]|54000|P0001)/.test(sqlstateOf(error) ?? '');
 
 /** Somebody else holds a lock for longer than a transaction waits. */
 export const isLockTimeout = (error: unknown): boolean =>

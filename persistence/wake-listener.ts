@@ -13,6 +13,7 @@ import pg from 'pg';
 import { cutConnection } from './cut-connection.ts';
 import type { Database } from './database.ts';
 import { wakeChannel } from './wake.ts';
+import { within } from './within.ts';
 
 export interface WakeListener {
   /** False where only polling wakes: behind a pooler, or where the self-test failed. */
@@ -72,20 +73,6 @@ function waitingRoom() {
   };
 }
 
-/** Rejects when the client does not answer in time: a half-open connection gives no error. */
-async function answerWithin(client: pg.Client, text: string, ms: number): Promise<void> {
-  const limit = new AbortController();
-  const late = pause(ms, undefined, { signal: limit.signal, ref: false }).then(() => {
-    throw new Error(`no answer to "${text}" within ${ms} ms`);
-  });
-  try {
-    await Promise.race([client.query(text), late]);
-  } finally {
-    limit.abort();
-    late.catch(() => undefined);
-  }
-}
-
 async function connect(
   url: string,
   onPayload: (payload: string) => void,
@@ -107,10 +94,10 @@ async function connect(
         else onPayload(payload);
       });
     });
-    await answerWithin(client, `listen ${wakeChannel}`, answerMs);
-    await answerWithin(client, `select pg_notify('${wakeChannel}', '${probe}')`, answerMs);
+    await within(client, answerMs, client.query(`listen ${wakeChannel}`));
+    await within(client, answerMs, client.query(`select pg_notify('${wakeChannel}', '${probe}')`));
     // A notification to oneself comes with the answer that follows it, at the latest.
-    await answerWithin(client, 'select 1', answerMs);
+    await within(client, answerMs, client.query('select 1'));
     await Promise.race([
       heard,
       pause(answerMs, undefined, { ref: false }).then(() => {
@@ -141,7 +128,7 @@ async function untilSilent(
     const rest = pause(signOfLifeMs, 'rest', { signal: closing, ref: false });
     const next = await Promise.race([ended, rest.catch(() => 'closing')]);
     if (next === 'ended') throw new Error('the connection ended');
-    if (next === 'rest') await answerWithin(client, 'select 1', answerMs);
+    if (next === 'rest') await within(client, answerMs, client.query('select 1'));
   }
 }
 

@@ -1,16 +1,19 @@
 // `npm run machines`: what the database enforces beside what this code declares.
 // `npm run machines -- contract <id>`: narrows an installed definition to this code's.
+// `npm run machines -- restore <id>`: lets this code's definition start again after a contraction.
 //
 // The database is DATABASE_URL, or the embedded one while the service runs. Exits 1 when something
 // differs or is refused.
 
 import { machines } from '../machines/all.ts';
+import type { Machine } from '../machines/status-machine.ts';
 import { openDatabase } from '../persistence/database.ts';
 import {
   compareDefinitions,
   contractMachine,
   DefinitionError,
   installedDefinitions,
+  restoreDefinition,
 } from '../persistence/definitions.ts';
 import { findDatabase, noDatabase } from './find-database.ts';
 
@@ -38,15 +41,27 @@ async function list(database: Database): Promise<boolean> {
   return same;
 }
 
-async function contract(database: Database, id: string | undefined): Promise<boolean> {
+const commands: Readonly<
+  Record<string, (database: Database, machine: Machine) => Promise<string>>
+> = {
+  async contract(database, machine) {
+    const { number, change } = await contractMachine(database, machine);
+    return `${change}, definition #${number} is enforced`;
+  },
+  async restore(database, machine) {
+    return `definition #${await restoreDefinition(database, machine)} may start again`;
+  },
+};
+
+async function order(database: Database, command: string, id = ''): Promise<boolean> {
+  const known = Object.hasOwn(commands, command) ? commands[command] : undefined;
   const machine = machines.find((each) => each.id === id);
-  if (!machine) {
-    const known = machines.map((each) => each.id).join(', ');
-    console.error(`contract what? npm run machines -- contract <id>, one of: ${known}`);
+  if (!known || !machine) {
+    const [names, ids] = [Object.keys(commands), machines.map((each) => each.id)];
+    console.error(`npm run machines -- ${names.join('|')} <id>, one of: ${ids.join(', ')}`);
     return false;
   }
-  const { number, change } = await contractMachine(database, machine);
-  console.log(`${machine.id}: ${change}, definition #${number} is enforced`);
+  console.log(`${machine.id}: ${await known(database, machine)}`);
   return true;
 }
 
@@ -60,9 +75,7 @@ async function main(): Promise<boolean> {
   const database = await openDatabase({ url, connections: 2 });
   try {
     if (command === undefined) return await list(database);
-    if (command === 'contract') return await contract(database, id);
-    console.error(`unknown command "${command}": there is only contract`);
-    return false;
+    return await order(database, command, id);
   } catch (error) {
     if (!(error instanceof DefinitionError)) throw error;
     console.error(error.message);

@@ -16,6 +16,7 @@ export const kernel = {
   hash text not null,
   definition jsonb not null,
   current bool not null,
+  retired_at timestamptz,
   installed_at timestamptz not null default clock_timestamp(),
   primary key (machine, number),
   unique (machine, hash))`,

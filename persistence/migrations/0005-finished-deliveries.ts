@@ -4,7 +4,7 @@
 export const finishedDeliveries = {
   name: '0005-finished-deliveries',
   statements: [
-    // Its predicate names no status, so no statement of the kernel is ever offered its dead entries.
+    // Its predicate names no status: no statement of the kernel is ever offered its dead entries.
     `create unique index delivery_redriven_once on fencepost.delivery (redrive_of)
   where redrive_of is not null`,
     // By status, because each has a retention of its own.

@@ -176,8 +176,11 @@ const senders: readonly (readonly [string, Machine, string])[] = [
   ],
   [
     'a sweep that does not wait for a time',
-    withArrows('held', 'lease.expired', { guard: when({ never: lit(false) }), target: 'open' }),
-    '"held" on "lease.expired": a sweep is judged by time: its guard needs lte(col(…), clock)',
+    {
+      ...withArrows('open', 'tidy', { guard: when({ never: lit(false) }), target: 'done' }),
+      events: { ...errand.events, tidy: { by: 'sweep' } },
+    },
+    '"open" on "tidy": a sweep is judged by time: its guard needs lte(col(…), clock)',
   ],
   [
     'a sweep that waits for two columns',
@@ -201,6 +204,16 @@ const senders: readonly (readonly [string, Machine, string])[] = [
     'an owner who drops the lease and stays',
     withArrows('held', 'renew', { target: 'held', actions: set({ until: lit(null) }) }),
     '"held" on "renew": a leased status keeps its lease',
+  ],
+  [
+    'a dead owner whom nobody replaces',
+    withArrows('held', 'lease.expired', undefined),
+    'status "held": nothing frees it from a dead owner: a sweep or a claim waits for until',
+  ],
+  [
+    'a sweep with fields, which nobody could fill',
+    events({ 'lease.expired': { by: 'sweep', fields: { why: 'text?' } } }),
+    'event "lease.expired": a sweep brings no fields',
   ],
   [
     'a claim of what has a living owner',
@@ -295,7 +308,7 @@ const names: readonly (readonly [string, Machine, string])[] = [
 describe.each([
   ['ownership', ownership, 10],
   ['the shape', shape, 11],
-  ['who sends what', senders, 14],
+  ['who sends what', senders, 16],
   ['the closed shape', closed, 14],
   ["the kernel's names", names, 6],
 ] as const)('a mistake in %s', (_, cases, count) => {

@@ -4,7 +4,7 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { outbox } from '../../machines/outbox.ts';
-import { contractMachine } from '../../persistence/definitions.ts';
+import { contractMachine, restoreDefinition } from '../../persistence/definitions.ts';
 import { transaction } from '../../persistence/transaction.ts';
 import { enqueue, statusOf } from '../support/deliveries.ts';
 import { install, move, numbers, refused, sendAs } from '../support/installing.ts';
@@ -70,11 +70,21 @@ describe('a contraction', () => {
         database.db,
       );
     await fail(4);
+    const early = await contractMachine(database, checked).catch((error) => error);
+    expect(early).toMatchObject({ code: 'runs_against_check' });
+    expect(early.message).toContain(`1 against "stubborn", ${id} for one`);
+    await fail(3);
     expect(await contractMachine(database, checked)).toMatchObject({ change: 'contracted' });
     await expect(fail(5)).rejects.toMatchObject({ constraint: 'outbox_stubborn' });
-    await fail(3);
-    expect(await install(database, outbox)).toMatchObject({ number: 1, change: 'widened' });
-    await fail(5);
+  });
+
+  it('is not taken back by an old process that starts again, only by command', async () => {
+    const database = await fresh();
+    await install(database, grabbing);
+    await contractMachine(database, outbox);
+    await expect(install(database, grabbing)).rejects.toMatchObject({ code: 'definition_retired' });
+    expect(await restoreDefinition(database, grabbing)).toBe(2);
+    expect(await install(database, grabbing)).toMatchObject({ number: 2, change: 'widened' });
   });
 });
 

@@ -116,11 +116,9 @@ describe('an install', () => {
     expect(await numbers(database)).toEqual([{ number: 1, current: true }]);
   });
 
-  it('of one with another kind of status has diverged', async () => {
+  it('of one in which a status is final no more is wider', async () => {
     const database = await fresh();
-    const { difference } = await refused(install(database, revivable));
-    expect(difference.wider).toContain('status failed (free)');
-    expect(difference.narrower).toEqual(['status failed (final)']);
+    expect(await install(database, revivable)).toMatchObject({ change: 'widened' });
   });
 
   it('of one that renamed a status names the status that runs are in', async () => {
@@ -129,8 +127,8 @@ describe('an install', () => {
     const error = await refused(install(database, renamed));
     expect(error.code).toBe('definition_diverged');
     const status = await statusOf(database, id);
-    expect(error.message).toContain(`status ${status} (leased)`);
-    expect(error.message).toContain('status sending (leased)');
+    expect(error.message).toContain(`status ${status} with an owner`);
+    expect(error.message).toContain('status sending with an owner');
   });
 
   it('of several machines is all or none', async () => {

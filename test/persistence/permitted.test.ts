@@ -23,10 +23,12 @@ describe('permitted', () => {
     const { allows, checks } = permitted(errand);
     expect([...allows]).toEqual([
       'fence in errand.tries, lease until, owner holder',
-      'status open (free)',
-      'status held (leased)',
-      'status done (final)',
-      'status canceled (final)',
+      'status open without owner',
+      'status held with an owner',
+      'status done without owner',
+      'status canceled without owner',
+      'status open may be left',
+      'status held may be left',
       'arrow open → held by claim',
       'arrow open → canceled by cancel',
       'arrow held → done by finish',
@@ -50,7 +52,8 @@ describe('difference', () => {
   it('is wider by statuses and arrows that are added', () => {
     expect(difference(withPause, errand)).toEqual({
       wider: [
-        'status paused (free)',
+        'status paused without owner',
+        'status paused may be left',
         'arrow open → paused by cancel',
         'arrow paused → canceled by cancel',
       ],

@@ -46,7 +46,7 @@ it('lists what differs, and exits 1', async () => {
   expect(lines).toContain('  #1: last wrote no runs');
   expect(lines).toContain('  #2, enforced: last wrote no runs');
   expect(lines).toContain('  only the database:  arrow pending → parked by park');
-  expect(lines).toContain('  only the database:  status parked (free)');
+  expect(lines).toContain('  only the database:  status parked without owner');
   expect(output).not.toContain('only this code');
 });
 
@@ -75,7 +75,6 @@ it('explains what it cannot do, and exits 1', async () => {
   ]);
   for (const { code } of [nowhere, unknown, nothing, other]) expect(code).toBe(1);
   expect(nowhere.output).toMatch(/^DATABASE_URL is not set/);
-  expect(unknown.output).toContain('unknown command "expand"');
-  const usage = 'contract what? npm run machines -- contract <id>, one of: outbox\n';
-  expect([nothing.output, other.output]).toEqual([usage, usage]);
+  const usage = 'npm run machines -- contract|restore <id>, one of: outbox\n';
+  expect([unknown.output, nothing.output, other.output]).toEqual([usage, usage, usage]);
 });

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { SMTPServer } from 'smtp-server';
 
-type Stage = 'connect' | 'sender' | 'recipient' | 'data';
+type Stage = 'connect' | 'login' | 'sender' | 'recipient' | 'data';
 
 /** What to answer: nothing to accept, an error with a `responseCode` to refuse. */
 export type Answer = (stage: Stage) => Promise<Error | undefined>;
@@ -23,18 +23,30 @@ export function refusal(responseCode: number): Error {
   return Object.assign(new Error(`refused with ${responseCode}`), { responseCode });
 }
 
-export async function openMailSink(answer: Answer): Promise<MailSink> {
+export interface MailSinkOptions {
+  /** Whether it offers AUTH. Without it no client logs in. */
+  readonly asksForLogin?: boolean;
+}
+
+export async function openMailSink(
+  answer: Answer,
+  { asksForLogin = false }: MailSinkOptions = {},
+): Promise<MailSink> {
   const mails: string[] = [];
   const reply = (stage: Stage, done: (error?: Error | null) => void) => {
     void answer(stage).then((error) => done(error ?? null));
   };
   const server = new SMTPServer({
-    disabledCommands: ['AUTH', 'STARTTLS'],
+    disabledCommands: asksForLogin ? ['STARTTLS'] : ['AUTH', 'STARTTLS'],
     authOptional: true,
+    allowInsecureAuth: true,
     disableReverseLookup: true,
     closeTimeout: 1,
     logger: false,
     onConnect: (_session, done) => reply('connect', done),
+    onAuth({ username }, _session, done) {
+      void answer('login').then((error) => (error ? done(error) : done(null, { user: username })));
+    },
     onMailFrom: (_address, _session, done) => reply('sender', done),
     onRcptTo: (_address, _session, done) => reply('recipient', done),
     onData(stream, _session, done) {
