@@ -37,9 +37,10 @@ export interface Throttled {
   readonly coolDown?: CoolDownRequest;
 }
 
-/** What the answer says about others: the whole channel, or all that goes to the same destination. */
+/** What the answer says about others beside this message. cool-downs.ts names each scope. */
 export interface CoolDownRequest {
-  readonly scope: 'channel' | 'destination';
+  /** The whole channel, all that goes to the same destination, or this recipient alone. */
+  readonly scope: 'channel' | 'destination' | 'recipient';
   /** Null: until a person lifts it, as for an endpoint that is gone. */
   readonly ms: number | null;
   readonly reason: string;
@@ -49,7 +50,10 @@ export type SendResult = Sent | Failed | Throttled;
 
 export interface Channel {
   readonly name: string;
-  /** Whether the receiver itself drops a second message with the same key. */
+  /**
+   * `idempotent`: the receiver drops a second message with the same key, by its own documented
+   * promise. A key that a receiver may ignore makes a channel `at-least-once`.
+   */
   readonly effect: 'at-least-once' | 'idempotent';
   /** What of a recipient is cooled down together: the domain of an address, the origin of a URL. */
   destinationOf(recipient: string): string;

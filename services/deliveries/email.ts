@@ -2,8 +2,9 @@
 //
 // - SMTP knows no idempotency key: at least once. Every attempt carries the same Message-ID and
 //   the same Date, so that whoever looks can see a duplicate for what it is.
-// - A refusal counts against the mail only where it is about the mail: after RCPT TO or DATA. A
-//   wrong password or an unwelcome sender is the channel's own trouble and passes with it.
+// - A refusal counts against the mail only where it is about the mail: after RCPT TO or DATA.
+// - A wrong password or an unwelcome sender is the channel's own trouble: the whole channel rests
+//   for some minutes, and the mail that met it is put off, not failed.
 // - `unknown` is exact to the last chunk: the body was read to its end, and no reply came.
 //   Source: RFC 5321, 4.2.1 Reply Code Severities and 4.5.3.2.6 (why a lost reply means a
 //   duplicate).
@@ -19,7 +20,7 @@ import SMTPConnection, {
 import { z } from 'zod';
 import { storable } from '../../persistence/text.ts';
 import { describeError } from '../describe-error.ts';
-import type { Channel, Failed, Message, Sent } from './channel.ts';
+import type { Channel, Failed, Message, SendResult, Throttled } from './channel.ts';
 
 const emailPayload = z.object({ from: z.string(), subject: z.string(), body: z.string() });
 export type EmailPayload = z.output<typeof emailPayload>;
@@ -27,6 +28,7 @@ export type EmailPayload = z.output<typeof emailPayload>;
 const longestReply = 500;
 const chunkBytes = 16_384;
 const microsecondsAMillisecond = 1000;
+const channelRestMs = 300_000;
 
 /** What nodemailer puts on its errors; whatever else was thrown has none of it. */
 const smtpError = z
@@ -39,15 +41,22 @@ const smtpError = z
   .catch({});
 
 /** Judges an error of a conversation. `bodyOut`: the whole message had been handed over by then. */
-function judge(error: unknown, bodyOut: boolean): Failed {
+function judge(error: unknown, bodyOut: boolean): Failed | Throttled {
   const { code = '', command = '', responseCode, permanent = false } = smtpError.parse(error);
   const replied = responseCode !== undefined;
+  const text = describeError(error);
+  // Bad credentials without a reply are those that the library itself could not use.
+  const badLogin = code === 'EAUTH' && (permanent || !replied);
+  if (badLogin || (replied && permanent && command === 'MAIL FROM')) {
+    const coolDown = { scope: 'channel', ms: channelRestMs, reason: text } as const;
+    return { result: 'throttled', waitMs: channelRestMs, error: text, coolDown };
+  }
   // Without a reply it is the library that refused: an envelope, or a size, that cannot be sent.
   const aboutTheMail = replied
     ? permanent && ['RCPT TO', 'DATA'].includes(command)
     : ['EENVELOPE', 'EMESSAGE'].includes(code);
   const unknown = bodyOut && !replied;
-  return { result: 'failed', retryable: !aboutTheMail, unknown, error: describeError(error) };
+  return { result: 'failed', retryable: !aboutTheMail, unknown, error: text };
 }
 
 function* chunks(bytes: Buffer) {
@@ -75,7 +84,7 @@ const called = <T>(start: (done: (error: Error | null, value: T) => void) => voi
     start((error, value) => (error ? reject(error) : resolve(value)));
   });
 
-function readReply(info: SMTPConnectionSendInfo): Sent | Failed {
+function readReply(info: SMTPConnectionSendInfo): SendResult {
   // A send resolves as soon as one recipient was accepted. There is one, but LMTP refuses late.
   const [refusal] = info.rejectedErrors ?? [];
   if (refusal || info.rejected.length > 0 || info.accepted.length === 0) {
@@ -83,6 +92,10 @@ function readReply(info: SMTPConnectionSendInfo): Sent | Failed {
   }
   return { result: 'sent', receipt: { response: storable(info.response, longestReply) } };
 }
+
+/** Domains are equal in any case; what is before the @ is the server's own affair. */
+const domainOf = (address: string): string =>
+  address.slice(address.lastIndexOf('@') + 1).toLowerCase();
 
 export interface EmailOptions {
   /** smtp://user:password@host:port or smtps:// */
@@ -103,7 +116,7 @@ export function emailChannel({ url, timeoutMs }: EmailOptions): Channel {
     socketCloseTimeout: 1000,
   };
 
-  async function send(message: Message, signal: AbortSignal): Promise<Sent | Failed> {
+  async function send(message: Message, signal: AbortSignal): Promise<SendResult> {
     let composed: Awaited<ReturnType<typeof compose>>;
     try {
       composed = await compose(message);
@@ -148,5 +161,5 @@ export function emailChannel({ url, timeoutMs }: EmailOptions): Channel {
     }
   }
 
-  return { name: 'email', effect: 'at-least-once', send };
+  return { name: 'email', effect: 'at-least-once', destinationOf: domainOf, send };
 }

@@ -1,66 +1,24 @@
-// What may be enqueued: the check of a stranger's words before they become a row and then a mail.
-// routes.ts parses with it; enqueue.ts takes only what was parsed.
-//
-// - Exactly one address, the kind that browsers accept: no display name, no list, no line break
-//   that could become a header of its own.
-// - Text that Postgres or a mail cannot carry as it is gets refused, never changed.
+// What may be enqueued: a shape for each channel, told apart by `channel`. routes.ts parses with
+// it; enqueue.ts takes only what was parsed.
 
 import { z } from 'zod';
-import { textFault } from '../../persistence/text.ts';
+import { newEmail } from './new-email.ts';
+import { newWebhook, type WebhookRules } from './new-webhook.ts';
 
-const longestAddress = 254;
-const longestLocalPart = 64;
-const longestSubject = 998;
-const largestBodyBytes = 1_048_576;
+export type NewEmail = z.output<typeof newEmail>;
+export type NewWebhook = z.output<ReturnType<typeof newWebhook>>;
+/** Only the schema below makes one. */
+export type NewDelivery = NewEmail | NewWebhook;
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
-const controlCharacter = /[\u0001-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
+export interface DeliveryRules {
+  /** Given where webhooks are sent. Without it there is no such channel. */
+  readonly webhooks?: WebhookRules;
+}
 
-const messages = {
-  bad_address: 'This must be exactly one mail address, such as ada@example.com.',
-  line_break: 'A subject is one line.',
-  control_character: 'Control characters other than tabs and line breaks cannot be sent.',
-  nul: 'The character NUL (U+0000) cannot be sent.',
-  lone_surrogate: 'Half of a surrogate pair is not text.',
-  too_long: 'This is too long.',
-  unknown_channel: 'There is no such channel. Known: email.',
-} as const;
+const unknown = (known: string) => ({ error: `There is no such channel. Known: ${known}.` });
 
-type Fault = keyof typeof messages;
-
-/** A string with at most one fault, named by what is wrong. */
-const checked = (faultOf: (text: string) => Fault | undefined) =>
-  z.string().superRefine((text, context) => {
-    const code = faultOf(text);
-    if (code) context.addIssue({ code: 'custom', message: messages[code], params: { code } });
-  });
-
-const textProblem = (text: string): Fault | undefined =>
-  textFault(text) ?? (controlCharacter.test(text) ? 'control_character' : undefined);
-
-const address = checked((text) => {
-  if (text.length > longestAddress || text.indexOf('@') > longestLocalPart) return 'bad_address';
-  return z.regexes.html5Email.test(text) ? undefined : 'bad_address';
-});
-
-const subject = checked((text) => {
-  if (text.length > longestSubject) return 'too_long';
-  return /[\r\n]/.test(text) ? 'line_break' : textProblem(text);
-});
-
-const body = checked((text) => {
-  if (Buffer.byteLength(text) > largestBodyBytes) return 'too_long';
-  return textProblem(text);
-});
-
-export const newDelivery = z
-  .strictObject({
-    channel: checked((text) => (text === 'email' ? undefined : 'unknown_channel')),
-    to: address,
-    subject,
-    body,
-  })
-  .brand<'NewDelivery'>();
-
-/** Only the check above makes one. */
-export type NewDelivery = z.output<typeof newDelivery>;
+/** @throws Error for a range that is not in CIDR notation. */
+export const deliverySchema = ({ webhooks }: DeliveryRules): z.ZodType<NewDelivery> =>
+  webhooks
+    ? z.discriminatedUnion('channel', [newEmail, newWebhook(webhooks)], unknown('email, webhook'))
+    : z.discriminatedUnion('channel', [newEmail], unknown('email'));

@@ -5,16 +5,17 @@
 //   Otherwise any web page could reach the service through a name of its own that points here.
 // - One error middleware. What is not a Problem is logged whole and answered without a word of it.
 
-import express, { type ErrorRequestHandler, type Express, type Router } from 'express';
+import express, { type ErrorRequestHandler, type Express, Router } from 'express';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import type { Readiness } from '../readiness.ts';
 import { answerProblem, Problem, type ProblemCode } from './problem.ts';
 
 export interface AppOptions {
   readonly log: Logger;
-  readonly routers: readonly Router[];
-  /** Whether the process still takes work: what /healthz says. */
-  readonly isStopping: () => boolean;
+  /** Asked at each request: there are none while the process starts. */
+  readonly routers: () => readonly Router[];
+  readonly readiness: Pick<Readiness, 'phase' | 'state' | 'isAway'>;
 }
 
 const ownHost = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i;
@@ -37,7 +38,13 @@ function problemOf(error: unknown): Problem | undefined {
   return new Problem(code, 'The request was refused before anything was done.');
 }
 
-export function createApp({ log, routers, isStopping }: AppOptions): Express {
+function together(routers: readonly Router[]): Router {
+  const all = Router();
+  for (const router of routers) all.use(router);
+  return all;
+}
+
+export function createApp({ log, routers, readiness }: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by').set('etag', false).set('query parser', 'simple');
 
@@ -47,17 +54,34 @@ export function createApp({ log, routers, isStopping }: AppOptions): Express {
     throw new Problem('foreign_host', 'This service answers to localhost and 127.0.0.1 only.');
   });
   app.get('/healthz', (_request, response) => {
-    const stopping = isStopping();
+    const stopping = readiness.phase === 'stopping';
     response.status(stopping ? 503 : 200).json({ status: stopping ? 'stopping' : 'ok' });
   });
-  for (const router of routers) app.use(router);
+  app.get('/readyz', async (_request, response) => {
+    const status = await readiness.state();
+    response.status(status === 'ready' ? 200 : 503).json({ status });
+  });
+  let router: Router | undefined;
+  app.use((request, response, next) => {
+    if (readiness.phase === 'starting') {
+      throw new Problem('starting', 'The service is not ready yet. Ask /readyz.');
+    }
+    router ??= together(routers());
+    router(request, response, next);
+  });
   app.use(() => {
     throw new Problem('not_found', 'No route has this method and path.');
   });
 
-  const onError: ErrorRequestHandler = (error, request, response, next) => {
-    const problem = problemOf(error);
-    if (!problem)
+  async function awayProblem(error: unknown): Promise<Problem | undefined> {
+    if (!(await readiness.isAway(error))) return undefined;
+    const detail = 'Whether the request took effect is not known if it was to write something.';
+    return new Problem('database_away', detail);
+  }
+
+  const onError: ErrorRequestHandler = async (error, request, response, next) => {
+    const problem = problemOf(error) ?? (await awayProblem(error));
+    if (problem === undefined || problem.code === 'database_away')
       log.error({ err: error, method: request.method, url: request.url }, 'http: a request failed');
     // Half an answer cannot be taken back: express cuts the connection, so that it is seen as half.
     if (response.headersSent) return next(error);

@@ -23,6 +23,15 @@ export const jsonBody: readonly RequestHandler[] = [
 const pointerTo = (path: readonly PropertyKey[]): string =>
   path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
+/** No shape has what the field says that tells them apart: `unknown_channel` for a `channel`. */
+function unionProblem(issue: z.core.$ZodIssueInvalidUnion, pointer: string): FieldProblem {
+  const name = issue.discriminator ?? '';
+  const given: unknown = Object(issue.input)[name];
+  if (given === undefined) return { code: 'missing', pointer, detail: 'This is needed.' };
+  if (typeof given === 'string') return { code: `unknown_${name}`, pointer, detail: issue.message };
+  return { code: 'wrong_type', pointer, detail: 'This must be of type string.' };
+}
+
 function problemsOf(issue: z.core.$ZodIssue): readonly FieldProblem[] {
   const pointer = pointerTo(issue.path);
   switch (issue.code) {
@@ -36,6 +45,8 @@ function problemsOf(issue: z.core.$ZodIssue): readonly FieldProblem[] {
       return issue.input === undefined
         ? [{ code: 'missing', pointer, detail: 'This is needed.' }]
         : [{ code: 'wrong_type', pointer, detail: `This must be of type ${issue.expected}.` }];
+    case 'invalid_union':
+      return [unionProblem(issue, pointer)];
     case 'custom':
       return [{ code: String(issue.params?.['code']), pointer, detail: issue.message }];
     default:

@@ -6,7 +6,10 @@ import type { AddressInfo } from 'node:net';
 
 export interface Listener {
   readonly url: string;
-  /** Takes no more connections and lets answers end; cuts what is left after the grace. */
+  /**
+   * Takes no more connections and lets answers end; cuts what is left after the grace. Calls after
+   * the first one wait for the same end.
+   */
   close(graceMs: number): Promise<void>;
 }
 
@@ -25,15 +28,20 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   server.listen(options.port, options.host);
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
+  async function close(graceMs: number): Promise<void> {
+    const closed = once(server, 'close');
+    server.close();
+    server.closeIdleConnections();
+    const grace = setTimeout(() => server.closeAllConnections(), graceMs);
+    await closed;
+    clearTimeout(grace);
+  }
+  let closing: Promise<void> | undefined;
   return {
     url: `http://${options.host}:${port}`,
-    async close(graceMs) {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeIdleConnections();
-      const grace = setTimeout(() => server.closeAllConnections(), graceMs);
-      await closed;
-      clearTimeout(grace);
+    close(graceMs) {
+      closing ??= close(graceMs);
+      return closing;
     },
   };
 }

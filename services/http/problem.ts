@@ -21,9 +21,13 @@ const known = {
   foreign_host: [403, 'Another host was asked for'],
   not_found: [404, 'There is nothing here'],
   delivery_not_found: [404, 'There is no such delivery'],
+  not_redrivable: [409, 'This delivery is on its way, or was sent'],
+  already_redriven: [409, 'This delivery was redriven before'],
   body_too_large: [413, 'The body is too large'],
   unsupported_media_type: [415, 'The body is not of a type that is taken here'],
   invalid_request: [422, 'The body is JSON, but something in it is wrong'],
+  starting: [503, 'The service is starting'],
+  database_away: [503, 'The database does not answer'],
   internal_error: [500, 'Something went wrong on our side'],
 } as const satisfies Record<string, readonly [number, string]>;
 

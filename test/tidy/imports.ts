@@ -35,7 +35,10 @@ interface Room {
 }
 
 const sqlPackages = ['kysely', 'pg'];
-const servicePackages = ['express', 'zod', 'pino', 'nodemailer', 'smtp-server', 'postal-mime'];
+const servicePackages = [
+  ...['express', 'zod', 'pino', 'nodemailer', 'smtp-server', 'postal-mime'],
+  ...['undici', 'ipaddr.js', 'standardwebhooks'],
+];
 const free = { but: [] };
 
 const rooms: Readonly<Record<string, Room>> = {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Message } from '../../../services/deliveries/channel.ts';
+import { coolDownNames } from '../../../services/deliveries/cool-downs.ts';
 import { emailChannel } from '../../../services/deliveries/email.ts';
 import { type Answer, gate, openMailSink, refusal } from '../../support/mail-sink.ts';
 
@@ -15,10 +16,11 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0)) await cleanup();
 });
 
-async function sink(answer: Answer) {
-  const opened = await openMailSink(answer);
+async function sink(answer: Answer, { timeoutMs = 30_000, login = '' } = {}) {
+  const opened = await openMailSink(answer, { asksForLogin: login !== '' });
   cleanups.push(opened.close);
-  return { ...opened, channel: emailChannel({ url: opened.url, timeoutMs: 30_000 }) };
+  const url = opened.url.replace('smtp://', `smtp://${login}`);
+  return { ...opened, channel: emailChannel({ url, timeoutMs }) };
 }
 
 const accept: Answer = async () => undefined;
@@ -40,13 +42,18 @@ describe('the channel email', () => {
   });
 
   it.each([
+    ['connect', 421, true],
+    ['connect', 554, true],
+    ['sender', 421, true],
     ['sender', 451, true],
-    ['sender', 550, true],
+    ['recipient', 421, true],
     ['recipient', 450, true],
     ['recipient', 550, false],
+    ['recipient', 553, false],
+    ['data', 421, true],
     ['data', 452, true],
+    ['data', 552, false],
     ['data', 554, false],
-    ['connect', 554, true],
   ] as const)('refused at %s with %i: retryable is %s', async (where, code, retryable) => {
     const { channel } = await sink(async (stage) => (stage === where ? refusal(code) : undefined));
     expect(await channel.send(message, never)).toMatchObject({
@@ -54,6 +61,82 @@ describe('the channel email', () => {
       retryable,
       unknown: false,
       error: expect.stringContaining(`refused with ${code}`),
+    });
+  });
+
+  it.each([
+    ['login', 535],
+    ['login', 530],
+    ['sender', 550],
+    ['sender', 553],
+  ] as const)(
+    'stops the channel, not the mail, when %s is refused with %i',
+    async (where, code) => {
+      const answer: Answer = async (stage) => (stage === where ? refusal(code) : undefined);
+      const { channel, mails } = await sink(answer, { login: 'ada:wrong@' });
+      const error = expect.stringContaining(`${code} refused with ${code}`);
+      expect(await channel.send(message, never)).toEqual({
+        result: 'throttled',
+        waitMs: 300_000,
+        error,
+        coolDown: { scope: 'channel', ms: 300_000, reason: error },
+      });
+      expect(mails).toEqual([]);
+    },
+  );
+
+  it('takes a login that fails for the moment for a failure that may pass', async () => {
+    const answer: Answer = async (stage) => (stage === 'login' ? refusal(454) : undefined);
+    const { channel } = await sink(answer, { login: 'ada:secret@' });
+    const failed = await channel.send(message, never);
+    expect(failed).toMatchObject({ result: 'failed', retryable: true, unknown: false });
+  });
+
+  it('logs in where it is asked to', async () => {
+    const { channel, mails } = await sink(accept, { login: 'ada:secret@' });
+    expect(await channel.send(message, never)).toMatchObject({ result: 'sent' });
+    expect(mails).toHaveLength(1);
+  });
+
+  it.each([
+    ['connect', false, 'ETIMEDOUT'],
+    ['recipient', false, 'ETIMEDOUT'],
+    ['data', true, 'ETIMEDOUT'],
+  ] as const)(
+    'is retryable when %s is never answered: unknown is %s',
+    async (where, unknown, code) => {
+      const stage = gate();
+      const answer: Answer = async (each) => {
+        if (each === where) await stage.pass();
+        return undefined;
+      };
+      const { channel } = await sink(answer, { timeoutMs: 400 });
+      expect(await channel.send(message, never)).toEqual({
+        result: 'failed',
+        retryable: true,
+        unknown,
+        error: expect.stringContaining(`[${code}]`),
+      });
+      stage.open();
+    },
+  );
+
+  it('is retryable where the name of the server is not known', async () => {
+    const channel = emailChannel({ url: 'smtp://nowhere.invalid:25', timeoutMs: 5000 });
+    expect(await channel.send(message, never)).toMatchObject({
+      result: 'failed',
+      retryable: true,
+      unknown: false,
+      error: expect.stringContaining('[EDNS]'),
+    });
+  });
+
+  it('cools down by the domain of an address, in any case', () => {
+    const channel = emailChannel({ url: 'smtp://127.0.0.1:25', timeoutMs: 1000 });
+    expect(coolDownNames(channel, '"a@b"@Example.COM')).toEqual({
+      channel: '',
+      destination: 'example.com',
+      recipient: '"a@b"@Example.COM',
     });
   });
 

@@ -1,0 +1,107 @@
+// The retention of what the outbox leaves behind: finished deliveries with their journal, lost
+// writes, passed cool-downs, old mails of the development mailbox. Started in every process; rows
+// that another one is deleting are passed over.
+//
+// - Batch by batch, each a transaction of its own: no long transaction, and a stop waits for one
+//   batch at most.
+// - It never ends the process. What failed is tried again at the next turn.
+// - Left out: the journal's old partitions, which services/upkeep.ts drops, and `vacuum`, which is
+//   the database's own.
+
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { outbox } from '../../machines/outbox.ts';
+import type { StatusOf } from '../../machines/status-machine.ts';
+import type { Database } from '../../persistence/database.ts';
+import {
+  deleteFinished,
+  deleteLostWrites,
+  deleteOldMails,
+  deletePassedCoolDowns,
+} from '../../persistence/retention.ts';
+import { type Tx, transaction } from '../../persistence/transaction.ts';
+
+/** Days for which a finished delivery is kept, by how it ended. */
+export type RetentionDays = Readonly<Record<'sent' | 'failed' | 'dead', number>>;
+
+export interface RetentionOptions {
+  readonly database: Database;
+  readonly log: Logger;
+  readonly days?: Partial<RetentionDays>;
+  readonly everyMs?: number;
+  /** Rows that one statement deletes at most. */
+  readonly batch?: number;
+}
+
+export interface Retention {
+  /** Deletes all that is over, and says how much of each. Stops early when it is closed. */
+  runOnce(): Promise<Readonly<Record<string, number>>>;
+  close(): Promise<void>;
+}
+
+const usualDays: RetentionDays = { sent: 30, failed: 90, dead: 90 };
+const lostWriteDays = 90;
+const keptMails = 1000;
+const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const usualBatch = 500;
+
+/** Starts a first turn, in the background, and one every hour. */
+export function startRetention(options: RetentionOptions): Retention {
+  const { database, log, everyMs = hourMs, batch: limit = usualBatch } = options;
+  const days = { ...usualDays, ...options.days };
+  const closing = new AbortController();
+  let turn: Promise<unknown> = Promise.resolve();
+
+  const finished = (status: keyof RetentionDays & StatusOf<typeof outbox>) => (tx: Tx) =>
+    deleteFinished(tx, status, { olderThanMs: days[status] * dayMs, limit });
+  const batches: Readonly<Record<string, (tx: Tx) => Promise<number>>> = {
+    sent: finished('sent'),
+    failed: finished('failed'),
+    dead: finished('dead'),
+    lostWrites: (tx) => deleteLostWrites(tx, { olderThanMs: lostWriteDays * dayMs, limit }),
+    coolDowns: (tx) => deletePassedCoolDowns(tx, limit),
+    mails: (tx) => deleteOldMails(tx, keptMails, limit),
+  };
+
+  async function deleteAll(): Promise<Readonly<Record<string, number>>> {
+    const counts: Record<string, number> = {};
+    for (const [what, deleteBatch] of Object.entries(batches)) {
+      let deleted = limit;
+      while (deleted === limit && !closing.signal.aborted) {
+        deleted = await transaction(database, deleteBatch);
+        counts[what] = (counts[what] ?? 0) + deleted;
+      }
+    }
+    return counts;
+  }
+
+  /** One turn after the other: two of one process would only pass over each other's rows. */
+  function runOnce(): Promise<Readonly<Record<string, number>>> {
+    const mine = turn.then(deleteAll);
+    turn = mine.catch(() => undefined);
+    return mine;
+  }
+
+  async function run(): Promise<void> {
+    while (!closing.signal.aborted) {
+      try {
+        const counts = await runOnce();
+        if (Object.values(counts).some((count) => count > 0)) log.info(counts, 'retention');
+      } catch (error) {
+        log.error({ err: error, tryAgainMs: everyMs }, 'retention: a turn failed');
+      }
+      await pause(everyMs, undefined, { signal: closing.signal }).catch(() => undefined);
+    }
+  }
+
+  const running = run();
+  return {
+    runOnce,
+    async close(): Promise<void> {
+      closing.abort();
+      await running;
+      await turn;
+    },
+  };
+}
