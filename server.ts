@@ -2,35 +2,42 @@
 // the reverse order on SIGTERM or SIGINT. `npm start` runs it.
 //
 // - It listens on 127.0.0.1 only: there is no identity check yet.
+// - HTTP is there as soon as the embedded Postgres is, or the configuration where there is none:
+//   /readyz says 503 until everything runs, while the database is away, and once it stops.
 // - On a signal it claims nothing more, lets running sends end (25 s by default; a second signal
 //   ends that wait), then closes HTTP, mailbox, database and the embedded Postgres. Then it exits
 //   with 0.
-// - A lost database never ends it: the delivery loop waits and resumes, and requests fail
-//   meanwhile.
-// - Left out: an embedded Postgres that dies by itself is not started again. The process says so
-//   and exits with 1; whoever supervises it starts both.
+// - A lost database never ends it: workers wait and resume, and requests are answered with 503. An
+//   embedded Postgres that dies is started again; only one that keeps dying ends the process, with 1.
 
 import { once } from 'node:events';
 import { resolve } from 'node:path';
+import type { Router } from 'express';
 import { type Logger, pino, stdTimeFunctions } from 'pino';
 import { machines } from './machines/all.ts';
+import { outbox } from './machines/outbox.ts';
 import { ensureDatabase } from './persistence/create-database.ts';
-import { openDatabase } from './persistence/database.ts';
+import { type Database, openDatabase } from './persistence/database.ts';
 import { installMachines } from './persistence/definitions.ts';
-import { startEmbeddedPostgres } from './persistence/embedded-postgres.ts';
 import { EmbeddedPostgresError } from './persistence/embedded-postgres-error.ts';
-import { checkLimits, limitsBelow } from './persistence/limits.ts';
+import { checkLimits, type Limits, limitsBelow } from './persistence/limits.ts';
 import { migrate } from './persistence/migrate.ts';
 import { openWakeListener } from './persistence/wake-listener.ts';
 import { type Config, ConfigError, host, readConfig } from './services/config.ts';
+import type { Channel } from './services/deliveries/channel.ts';
 import { emailChannel } from './services/deliveries/email.ts';
-import { startDeliveryLoop } from './services/deliveries/loop.ts';
+import { startRetention } from './services/deliveries/retention.ts';
 import { deliveryRoutes } from './services/deliveries/routes.ts';
+import { webhookChannel } from './services/deliveries/webhook.ts';
+import { deliveryWork } from './services/deliveries/worker.ts';
 import { createApp } from './services/http/app.ts';
 import { listen } from './services/http/listener.ts';
 import { mailboxRoutes } from './services/mailbox/routes.ts';
 import { startMailbox } from './services/mailbox/smtp.ts';
+import { startOwnPostgres } from './services/own-postgres.ts';
+import { openReadiness, type Readiness } from './services/readiness.ts';
 import { readRunning, removeRunning, writeRunning } from './services/running-process.ts';
+import { startRuns } from './services/runs/start.ts';
 import { openShutdown, type Shutdown } from './services/shutdown.ts';
 import { startUpkeep } from './services/upkeep.ts';
 
@@ -44,34 +51,31 @@ interface Process {
   readonly log: Logger;
   readonly shutdown: Shutdown;
   readonly stopping: AbortController;
-  /** Ends the wait for running sends. Nothing to hurry until the loop runs. */
+  readonly readiness: Readiness;
+  /** Ends the wait for running sends. Nothing to hurry until the workers run. */
   hurry: () => void;
 }
 
-async function startOwnPostgres(self: Process): Promise<string> {
+async function ownDatabase(self: Process): Promise<string> {
   const { log, shutdown, stopping } = self;
-  const postgres = await startEmbeddedPostgres({ dataDir, throwaway: false });
-  shutdown.defer('embedded Postgres', postgres.stop, lastResortMs);
-  postgres.exited.then(({ code, log: lines }) => {
-    if (stopping.signal.aborted) return;
-    log.fatal({ code, lines }, 'the embedded Postgres ended by itself');
-    process.exitCode = 1;
-    stopping.abort();
-    self.hurry();
+  const postgres = await startOwnPostgres({
+    dataDir,
+    log,
+    onGivenUp() {
+      log.fatal('the embedded Postgres keeps ending');
+      process.exitCode = 1;
+      stopping.abort();
+      self.hurry();
+    },
   });
+  shutdown.defer('embedded Postgres', postgres.stop, lastResortMs);
   await removeRunning(runningFile);
   shutdown.defer('running file', () => removeRunning(runningFile));
-  return await ensureDatabase(postgres.url, 'fencepost');
+  return postgres.url;
 }
 
-async function start(self: Process): Promise<void> {
-  const { config, log, shutdown, stopping } = self;
-  const { leaseMs, sendTimeoutMs: timeoutMs } = config;
-  const limits = limitsBelow(leaseMs);
-  checkLimits(limits, leaseMs);
-
-  const url = config.databaseUrl ?? (await startOwnPostgres(self));
-  stopping.signal.throwIfAborted();
+async function openOurDatabase(self: Process, url: string, limits: Limits): Promise<Database> {
+  const { log, shutdown } = self;
   const database = await openDatabase({
     url,
     limits,
@@ -83,30 +87,66 @@ async function start(self: Process): Promise<void> {
   log.info({ migrations, installed }, 'the database is ready');
   const upkeep = await startUpkeep({ database, log });
   shutdown.defer('upkeep', upkeep.close);
+  return database;
+}
+
+/** The channels that the configuration names. */
+function channelsOf({ config }: Process, smtpUrl: string): readonly Channel[] {
+  const { sendTimeoutMs: timeoutMs, webhookSecret: secret, webhookAllowedRanges } = config;
+  const email = emailChannel({ url: smtpUrl, timeoutMs });
+  if (secret === undefined) return [email];
+  return [email, webhookChannel({ secret, timeoutMs, allowedRanges: webhookAllowedRanges })];
+}
+
+async function startDeliveries(self: Process, database: Database, channels: readonly Channel[]) {
+  const { config, log, shutdown } = self;
   const wakes = await openWakeListener(database, {
-    onLost: (reason) => log.warn({ err: reason }, 'nobody wakes the loop, it polls'),
+    onLost: (reason) => log.warn({ err: reason }, 'nobody wakes the workers, they poll'),
   });
   shutdown.defer('wake-ups', wakes.close);
-  stopping.signal.throwIfAborted();
-
-  const mailbox = config.smtpUrl ? undefined : await startMailbox({ database, log });
-  if (mailbox) shutdown.defer('mailbox', mailbox.close);
-  const app = createApp({
+  const retention = startRetention({ database, log });
+  shutdown.defer('retention', retention.close);
+  const { shutdownGraceMs: graceMs, sendTimeoutMs: timeoutMs, reapMs } = config;
+  const runs = startRuns<typeof outbox>({
+    database,
+    machine: outbox,
+    wakes,
+    works: channels.map((channel) => deliveryWork({ database, channel, log })),
+    pace: { ...config, timeoutMs },
+    reapMs,
     log,
-    isStopping: () => stopping.signal.aborted,
-    routers: [
-      deliveryRoutes({ database, sender: config.mailFrom }),
-      ...(mailbox ? [mailboxRoutes(database)] : []),
-    ],
   });
+  shutdown.defer('deliveries', () => runs.stop(graceMs), graceMs + lastResortMs);
+  self.hurry = runs.hurry;
+}
+
+async function start(self: Process): Promise<void> {
+  const { config, log, shutdown, stopping, readiness } = self;
+  const limits = limitsBelow(config.leaseMs);
+  checkLimits(limits, config.leaseMs);
+
+  const serverUrl = config.databaseUrl === undefined ? await ownDatabase(self) : undefined;
+  stopping.signal.throwIfAborted();
+  const routers: Router[] = [];
+  const app = createApp({ log, readiness, routers: () => routers });
   const http = await listen(app, { host, port: config.port });
   shutdown.defer('http', () => http.close(httpGraceMs));
+  log.info({ url: http.url }, 'http is open');
 
-  const channel = emailChannel({ url: config.smtpUrl ?? mailbox?.url ?? '', timeoutMs });
-  const loop = startDeliveryLoop({ ...config, database, wakes, channel, log });
-  const { shutdownGraceMs: graceMs } = config;
-  shutdown.defer('deliveries', () => loop.stop(graceMs), graceMs + lastResortMs);
-  self.hurry = loop.hurry;
+  const url = config.databaseUrl ?? (await ensureDatabase(serverUrl ?? '', 'fencepost'));
+  const database = await openOurDatabase(self, url, limits);
+  stopping.signal.throwIfAborted();
+  const mailbox = config.smtpUrl ? undefined : await startMailbox({ database, log });
+  if (mailbox) shutdown.defer('mailbox', mailbox.close);
+  const channels = channelsOf(self, config.smtpUrl ?? mailbox?.url ?? '');
+  const webhooks = channels.length > 1 && { allowedRanges: config.webhookAllowedRanges };
+  const sender = config.mailFrom;
+  routers.push(deliveryRoutes({ database, sender, ...(webhooks && { webhooks }) }));
+  if (mailbox) routers.push(mailboxRoutes(database));
+  // Again, because it closes before what its routes need; the first one is for a start that fails.
+  shutdown.defer('http', () => http.close(httpGraceMs));
+  await startDeliveries(self, database, channels);
+  readiness.begin(database);
 
   if (!config.databaseUrl) await writeRunning(runningFile, { pid: process.pid, url: http.url });
   log.info({ url: http.url, pid: process.pid }, 'listening');
@@ -139,13 +179,15 @@ async function report(error: unknown, log: Logger): Promise<void> {
 
 async function main(config: Config): Promise<void> {
   const log = pino({
+    level: config.logLevel,
     base: null,
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (level) => ({ level }) },
   });
   const shutdown = openShutdown(log);
   const stopping = new AbortController();
-  const self: Process = { config, log, shutdown, stopping, hurry: () => undefined };
+  const readiness = openReadiness(stopping.signal);
+  const self: Process = { config, log, shutdown, stopping, readiness, hurry: () => undefined };
   const stopped = once(stopping.signal, 'abort');
   const onSignal = (signal: NodeJS.Signals): void => {
     const again = stopping.signal.aborted;

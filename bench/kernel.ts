@@ -2,13 +2,20 @@
 // fence, guards, ordered locks and journal. Figures are ratios of one run: machines are noisy.
 
 import { setTimeout as pause } from 'node:timers/promises';
-import type pg from 'pg';
-import { v7 as newId } from 'uuid';
 import { outbox } from '../machines/outbox.ts';
 import { claim } from '../persistence/claims.ts';
 import { create } from '../persistence/create.ts';
 import { sendMany } from '../persistence/door.ts';
 import { transaction } from '../persistence/transaction.ts';
+import {
+  delivery,
+  fill,
+  plainInsert,
+  plainLoop,
+  plainTable,
+  plainValues,
+  type Table,
+} from './plain.ts';
 import { type BenchServer, openBenchServer } from './postgres.ts';
 
 // 100,000 rows in all for each contestant, in rounds that take turns: what slows the machine down
@@ -22,65 +29,6 @@ interface Figure {
   readonly perSecond: number;
   readonly walBytes: number;
   readonly deadRows: number;
-}
-
-const plainTable = `
-  drop schema if exists plain cascade;
-  create schema plain
-    create table delivery (like fencepost.delivery including all)`;
-
-const plainClaim = {
-  name: 'plain claim',
-  text: `update plain.delivery r set status = 'processing', attempts = r.attempts + 1,
-      lease_owner = $1, lease_expires_at = clock_timestamp() + interval '5 minutes'
-    where id = any(array(select id from plain.delivery where status = 'pending' and channel = 'email'
-        and next_attempt_at <= statement_timestamp()
-      order by next_attempt_at limit $2 for no key update skip locked))
-    returning id, attempts, channel, recipient, payload, message_key`,
-};
-const plainComplete = {
-  name: 'plain complete',
-  text: `update plain.delivery r set status = 'sent', finished_at = clock_timestamp(),
-      lease_owner = null, lease_expires_at = null
-    from unnest($1::uuid[], $2::int4[]) as e(id, fence)
-    where r.id = e.id and r.attempts = e.fence and r.status = 'processing' returning r.id`,
-};
-
-const delivery = (i: number) => ({
-  channel: 'email',
-  recipient: `reader-${i}@example.com`,
-  payload: JSON.stringify({ subject: 'Hello', body: 'It survived.'.repeat(10) }),
-  message_key: `<${i}@fencepost.local>`,
-});
-
-const plainInsert = {
-  name: 'plain insert',
-  text: `insert into plain.delivery (id, definition, channel, recipient, payload, message_key)
-    select e.id, 1, e.channel, e.recipient, e.payload, e.message_key
-    from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[])
-      as e(id, channel, recipient, payload, message_key)`,
-};
-const plainValues = (deliveries: readonly ReturnType<typeof delivery>[]) => [
-  deliveries.map(() => newId()),
-  deliveries.map((row) => row.channel),
-  deliveries.map((row) => row.recipient),
-  deliveries.map((row) => row.payload),
-  deliveries.map((row) => row.message_key),
-];
-
-/** Both tables start a round with nothing but the rows of the round. */
-async function fill({ database, pool }: BenchServer, table: Contestant['table']) {
-  const plain = table === 'plain.delivery';
-  if (plain) await pool.query(plainTable);
-  else await pool.query('delete from fencepost.delivery');
-  for (let i = 0; i < rows; i += 1000) {
-    const part = Array.from({ length: 1000 }, (_, j) => delivery(i + j));
-    if (plain) await pool.query({ ...plainInsert, values: plainValues(part) });
-    else await transaction(database, (tx) => create(tx, outbox, part));
-  }
-  await pool.query(`vacuum analyze ${table}`);
-  await pool.query('vacuum analyze fencepost.journal');
-  await pool.query('checkpoint');
 }
 
 async function measure(
@@ -113,26 +61,8 @@ async function measure(
   };
 }
 
-const inParallel = async (loops: number, loop: () => Promise<number>) =>
+export const inParallel = async (loops: number, loop: () => Promise<number>) =>
   (await Promise.all(Array.from({ length: loops }, loop))).reduce((a, b) => a + b, 0);
-
-function plainLoop(pool: pg.Pool, limit: number) {
-  return async () => {
-    const client = await pool.connect();
-    try {
-      for (let moved = 0; ; ) {
-        const claimed = await client.query({ ...plainClaim, values: ['bench', limit] });
-        if (claimed.rows.length === 0) return moved;
-        const ids = claimed.rows.map((row) => row.id);
-        const fences = claimed.rows.map((row) => row.attempts);
-        const { rowCount } = await client.query({ ...plainComplete, values: [ids, fences] });
-        moved += rowCount ?? 0;
-      }
-    } finally {
-      client.release();
-    }
-  };
-}
 
 function kernelLoop({ database }: BenchServer) {
   return async () => {
@@ -182,14 +112,14 @@ async function inserts(server: BenchServer) {
   return { plain, ours };
 }
 
-const whole = (n: number) => Math.round(n).toLocaleString('en');
+export const whole = (n: number) => Math.round(n).toLocaleString('en');
 
-const median = (numbers: readonly number[]) =>
+export const median = (numbers: readonly number[]) =>
   numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
 
 interface Contestant {
   readonly name: string;
-  readonly table: 'plain.delivery' | 'fencepost.delivery';
+  readonly table: Table;
   readonly work: () => Promise<number>;
 }
 
@@ -222,7 +152,7 @@ async function drains(server: BenchServer): Promise<ReadonlyMap<string, readonly
   const figures = new Map<string, Figure[]>();
   for (let round = 0; round < rounds; round += 1) {
     for (const { name, table, work } of contestants(server)) {
-      await fill(server, table);
+      await fill(server, table, rows);
       const figure = await measure(server, name, table, work);
       figures.set(name, [...(figures.get(name) ?? []), figure]);
     }

@@ -13,6 +13,7 @@ import { keepPartitions } from '../persistence/journal.ts';
 import { migrate } from '../persistence/migrate.ts';
 
 export interface BenchServer {
+  readonly url: string;
   readonly database: Database;
   readonly pool: pg.Pool;
   close(): Promise<void>;
@@ -46,6 +47,7 @@ export async function openBenchServer(): Promise<BenchServer> {
   // The server ends before the last goodbye was read.
   pool.on('error', () => undefined);
   return {
+    url,
     database,
     pool,
     async close() {

@@ -2,9 +2,14 @@
 // bench/results.md, with the machine and the commit.
 
 import { cpus } from 'node:os';
+import { deliveriesBench, memoryBench } from './deliveries.ts';
 import { kernelBench } from './kernel.ts';
 
-const benches: Readonly<Record<string, () => Promise<string>>> = { kernel: kernelBench };
+const benches: Readonly<Record<string, () => Promise<string>>> = {
+  kernel: kernelBench,
+  deliveries: deliveriesBench,
+  memory: memoryBench,
+};
 
 const [name = ''] = process.argv.slice(2);
 const bench = Object.hasOwn(benches, name) ? benches[name] : undefined;

@@ -16,16 +16,21 @@ interface Whole {
 }
 
 /** Digits only: Number() also takes '0x10', '1e3' and '' for numbers. */
-const whole = ({ fallback, least, most }: Whole) =>
+const digits = ({ least, most }: Pick<Whole, 'least' | 'most'>) =>
   z
     .string()
     .regex(/^\d{1,15}$/, 'must be a whole number')
     .transform(Number)
-    .pipe(z.int(`must be from ${least} to ${most}`).min(least).max(most))
-    .default(fallback);
+    .pipe(z.int(`must be from ${least} to ${most}`).min(least).max(most));
+const whole = (range: Whole) => digits(range).default(range.fallback);
 
 const day = 86_400_000;
 const millisecondsFrom = (least: number, fallback: number) => whole({ fallback, least, most: day });
+const optionalMilliseconds = digits({ least: 10, most: day }).optional();
+
+/** Whether times can be compared: each of them was read. */
+const timesAreKnown = ({ value, issues }: z.core.ParsePayload): boolean =>
+  typeof value === 'object' && !issues.some(({ path }) => /_MS$/.test(String(path?.[0])));
 
 const address = (protocols: readonly string[]) =>
   z
@@ -34,6 +39,13 @@ const address = (protocols: readonly string[]) =>
       error: `must be an address that begins with ${protocols.map((p) => `${p}//`).join(' or ')}`,
     })
     .optional();
+
+interface Beating {
+  readonly LEASE_MS: number;
+  readonly HEARTBEAT_MS?: number | undefined;
+}
+const heartbeatOf = ({ LEASE_MS, HEARTBEAT_MS = Math.floor(LEASE_MS / 3) }: Beating): number =>
+  HEARTBEAT_MS;
 
 const environment = z
   .object({
@@ -47,27 +59,44 @@ const environment = z
     POLL_MS: millisecondsFrom(10, 1000),
     REAP_MS: millisecondsFrom(10, 5000),
     SEND_TIMEOUT_MS: millisecondsFrom(100, 30_000),
+    WEBHOOK_SECRET: z.string().optional(),
+    WEBHOOK_ALLOWED_RANGES: z.string().default(''),
     SHUTDOWN_GRACE_MS: millisecondsFrom(0, 25_000),
-    CONCURRENCY: whole({ fallback: 10, least: 1, most: 1000 }),
+    CONCURRENCY: whole({ fallback: 20, least: 1, most: 1000 }),
+    BATCH: whole({ fallback: 500, least: 1, most: 10_000 }),
+    HEARTBEAT_MS: optionalMilliseconds,
+    LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug']).default('info'),
   })
   // A send that may outlast its lease is one that a second worker repeats while it runs.
-  .refine((env) => env.SEND_TIMEOUT_MS < env.LEASE_MS, {
+  .refine((env) => env.SEND_TIMEOUT_MS <= env.LEASE_MS - heartbeatOf(env), {
     path: ['SEND_TIMEOUT_MS'],
-    error: 'must be less than LEASE_MS',
-    when: ({ value, issues }) =>
-      typeof value === 'object' && !issues.some(({ path }) => /_MS$/.test(String(path?.[0]))),
+    error: 'must be at most LEASE_MS less HEARTBEAT_MS',
+    when: timesAreKnown,
+  })
+  // A lease that may lapse before its second renewal is one that a slow moment loses.
+  .refine((env) => heartbeatOf(env) <= env.LEASE_MS / 2, {
+    path: ['HEARTBEAT_MS'],
+    error: 'must be at most half of LEASE_MS',
+    when: timesAreKnown,
   })
   .transform((env) => ({
     port: env.PORT,
     databaseUrl: env.DATABASE_URL,
     smtpUrl: env.SMTP_URL,
     mailFrom: env.MAIL_FROM,
+    webhookSecret: env.WEBHOOK_SECRET,
+    webhookAllowedRanges: env.WEBHOOK_ALLOWED_RANGES.split(/[\s,]+/).filter(
+      (range) => range !== '',
+    ),
     leaseMs: env.LEASE_MS,
+    heartbeatMs: heartbeatOf(env),
     pollMs: env.POLL_MS,
     reapMs: env.REAP_MS,
     sendTimeoutMs: env.SEND_TIMEOUT_MS,
     shutdownGraceMs: env.SHUTDOWN_GRACE_MS,
     concurrency: env.CONCURRENCY,
+    batch: env.BATCH,
+    logLevel: env.LOG_LEVEL,
   }));
 
 export type Config = z.output<typeof environment>;

@@ -7,9 +7,11 @@ import { join } from 'node:path';
 import { type RawBuilder, sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase } from '../persistence/database.ts';
+import { transaction } from '../persistence/transaction.ts';
 import { useDatabase } from './support/database.ts';
 import { gate, openMailSink } from './support/mail-sink.ts';
 import { type ServerProcess, spawnServer } from './support/server-process.ts';
+import { signal } from './support/signal.ts';
 
 let folder: string;
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -26,7 +28,7 @@ afterEach(async () => {
 });
 
 function serve(env: Readonly<Record<string, string>> = {}): ServerProcess {
-  const server = spawnServer(folder, env);
+  const server = spawnServer(folder, { LOG_LEVEL: 'debug', ...env });
   cleanups.push(() => {
     server.kill('SIGKILL');
     return server.ended;
@@ -130,12 +132,24 @@ describe('a service with its own Postgres', () => {
     expect(existsSync(join(folder, '.fencepost/postgres/postmaster.pid'))).toBe(false);
   });
 
-  it('says so and ends with 1 when that Postgres dies', async () => {
-    const server = serve();
+  it('starts that Postgres again when it dies, says 503 meanwhile, and goes on', async () => {
+    const server = serve({ POLL_MS: '100' });
     await server.url();
-    process.kill(postmasterPid(), 'SIGKILL');
-    expect(await server.ended).toBe(1);
-    expect(server.output()).toContain('the embedded Postgres ended by itself');
+    const before = postmasterPid();
+    process.kill(before, 'SIGKILL');
+    await server.logged('the embedded Postgres ended by itself');
+    const { response, answer } = await get(server, '/readyz');
+    expect([response.status, answer]).toEqual([503, { status: 'database_away' }]);
+    const refused = await post(server, email);
+    expect([refused.response.status, refused.answer.code]).toEqual([503, 'database_away']);
+
+    await server.logged('the embedded Postgres runs again');
+    expect(postmasterPid()).not.toBe(before);
+    await server.logged('claims again');
+    const { answer: delivery } = await post(server, email);
+    expect(await server.logged('delivery: sent')).toMatchObject({ delivery: delivery.id });
+    server.kill('SIGTERM');
+    expect(await server.ended).toBe(0);
   });
 });
 
@@ -166,8 +180,8 @@ describe('a service with a Postgres of somebody else', () => {
       ]);
     };
     const one = (fields: object) => rejected({ ...email, ...fields });
-    expect(await rejected({})).toEqual([
-      ['missing', '/channel'],
+    expect(await rejected({})).toEqual([['missing', '/channel']]);
+    expect(await rejected({ channel: 'email' })).toEqual([
       ['missing', '/to'],
       ['missing', '/subject'],
       ['missing', '/body'],
@@ -218,10 +232,40 @@ describe('a service with a Postgres of somebody else', () => {
     server.kill('SIGTERM');
     await server.logged('stopping');
     expect((await get(server, '/healthz')).response.status).toBe(503);
+    const { response, answer: ready } = await get(server, '/readyz');
+    expect([response.status, ready]).toEqual([503, { status: 'stopping' }]);
     stage.open();
     expect(await server.ended).toBe(0);
     const written = sql`select status, attempts from fencepost.delivery where id = ${answer.id}`;
     expect(await query(written)).toEqual([{ status: 'sent', attempts: 1 }]);
+  });
+
+  it('says that it is starting until it is ready', async () => {
+    const holder = await openDatabase({ url: url(), connections: 1 });
+    const probe = createServer().listen(0, '127.0.0.1');
+    await once(probe, 'listening');
+    const { port } = probe.address() as AddressInfo;
+    probe.close();
+    await once(probe, 'close');
+    const base = `http://127.0.0.1:${port}`;
+    const asked = signal();
+    let server: ServerProcess | undefined;
+    const locking = transaction(holder, async (tx) => {
+      await sql`lock table fencepost.machine_installed in access exclusive mode`.execute(tx);
+      server = serveHere({ PORT: String(port) });
+      await server.logged('http is open');
+      const ready = await fetch(`${base}/readyz`);
+      expect([ready.status, await ready.json()]).toEqual([503, { status: 'starting' }]);
+      const posted = await fetch(`${base}/v1/deliveries`, { method: 'POST' });
+      expect([posted.status, (await posted.json()).code]).toEqual([503, 'starting']);
+      asked.give();
+    });
+    await asked.given;
+    await locking;
+    await holder.close();
+    await server?.url();
+    const ready = await fetch(`${base}/readyz`);
+    expect([ready.status, await ready.json()]).toEqual([200, { status: 'ready' }]);
   });
 
   it('outlives the loss of all its connections and delivers again', async () => {
@@ -229,7 +273,7 @@ describe('a service with a Postgres of somebody else', () => {
     await server.url();
     await query(sql`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`);
-    await server.logged('nobody wakes the loop, it polls');
+    await server.logged('nobody wakes the workers, they poll');
     const { response, answer } = await post(server, email);
     expect(response.status).toBe(202);
     expect(await server.logged('delivery: sent')).toMatchObject({ delivery: answer.id });
@@ -239,5 +283,23 @@ describe('a service with a Postgres of somebody else', () => {
     const server = serveHere({ PORT: 'x', LEASE_MS: '1000' });
     expect(await server.ended).toBe(1);
     expect(server.output()).toMatch(/PORT: .*/);
+  });
+
+  it('ends at once on a second signal, and gives back what was not heard of', async () => {
+    const stage = gate();
+    const silent = await openMailSink(async () => {
+      await stage.pass();
+      return undefined;
+    });
+    cleanups.push(silent.close);
+    const server = serveHere({ SMTP_URL: silent.url, SHUTDOWN_GRACE_MS: '60000' });
+    const { answer } = await post(server, email);
+    await stage.arrived;
+    server.kill('SIGTERM');
+    await server.logged('stopping');
+    server.kill('SIGTERM');
+    expect(await server.ended).toBe(0);
+    const written = sql`select status, failures from fencepost.delivery where id = ${answer.id}`;
+    expect(await query(written)).toEqual([{ status: 'pending', failures: 0 }]);
   });
 });

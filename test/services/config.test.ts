@@ -8,12 +8,17 @@ describe('readConfig', () => {
       databaseUrl: undefined,
       smtpUrl: undefined,
       mailFrom: 'fencepost@fencepost.local',
+      webhookSecret: undefined,
+      webhookAllowedRanges: [],
       leaseMs: 300_000,
+      heartbeatMs: 100_000,
       pollMs: 1000,
       reapMs: 5000,
       sendTimeoutMs: 30_000,
       shutdownGraceMs: 25_000,
-      concurrency: 10,
+      concurrency: 20,
+      batch: 500,
+      logLevel: 'info',
     });
   });
 
@@ -45,8 +50,19 @@ describe('readConfig', () => {
     },
   );
 
-  it('refuses a send timeout that is not below the lease', () => {
-    expect(() => readConfig({ LEASE_MS: '30000' })).toThrow('must be less than LEASE_MS');
-    expect(readConfig({ LEASE_MS: '30001' })).toMatchObject({ leaseMs: 30_001 });
+  it('refuses a send timeout that may outlast the lease', () => {
+    expect(() => readConfig({ LEASE_MS: '30000' })).toThrow('SEND_TIMEOUT_MS: must be at most');
+    expect(readConfig({ LEASE_MS: '45000' })).toMatchObject({ leaseMs: 45_000 });
+  });
+
+  it('refuses a heartbeat of more than half of the lease', () => {
+    const beating = (ms: string) => readConfig({ LEASE_MS: '100000', HEARTBEAT_MS: ms });
+    expect(() => beating('50001')).toThrow('HEARTBEAT_MS: must be at most half of LEASE_MS');
+    expect(beating('50000')).toMatchObject({ heartbeatMs: 50_000 });
+  });
+
+  it('takes ranges with commas and blanks between them', () => {
+    const { webhookAllowedRanges } = readConfig({ WEBHOOK_ALLOWED_RANGES: '10.0.0.0/8, ::1/128' });
+    expect(webhookAllowedRanges).toEqual(['10.0.0.0/8', '::1/128']);
   });
 });
