@@ -8,7 +8,8 @@
 //   ends that wait), then closes HTTP, mailbox, database and the embedded Postgres. Then it exits
 //   with 0.
 // - A lost database never ends it: workers wait and resume, and requests are answered with 503. An
-//   embedded Postgres that dies is started again; only one that keeps dying ends the process, with 1.
+//   embedded Postgres that dies is started again; only one that keeps dying ends the process, with
+//   1.
 
 import { once } from 'node:events';
 import { resolve } from 'node:path';

@@ -1,5 +1,6 @@
 // A process of the benchmarks: a worker of no-op deliveries with the default configuration. It says
-// `ready`, begins when it is told to, and writes what it has done in lines.
+// `ready`, begins and pauses when it is told to, and writes what it has
+// done in lines.
 
 import { createInterface } from 'node:readline';
 import { pino } from 'pino';
@@ -48,7 +49,8 @@ function tellMemory(): void {
   say('memory', ended, heapUsed, rss, user + system);
 }
 
-async function begin(): Promise<void> {
+async function work(): Promise<void> {
+  ended = 0;
   const runs = startRuns<typeof outbox>({
     database,
     machine: outbox,
@@ -64,17 +66,22 @@ async function begin(): Promise<void> {
       tell();
     },
   });
-  for await (const line of lines) {
+  for await (const line of orders) {
     if (line === 'memory') tellMemory();
-    if (line === 'stop') break;
+    if (line === 'pause') break;
   }
   await runs.stop(1000);
-  await wakes.close();
-  await database.close();
+  say('paused');
 }
 
+/** What it is told, a line an order. Leaving a loop over it does not end it. */
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+const orders = { [Symbol.asyncIterator]: () => ({ next: () => lines.next() }) };
 say('ready');
-await lines.next();
-await begin();
+for await (const order of orders) {
+  if (order === 'begin') await work();
+  if (order === 'stop') break;
+}
+await wakes.close();
+await database.close();
 process.exit(0);

@@ -1,5 +1,5 @@
-// The plain contestant of the benchmarks: the same table without triggers, and the same steps without
-// fence, guards, ordered locks and journal. And how a table is filled for a round.
+// The plain contestant of the benchmarks: the same table without triggers, and the same steps
+// without fence, guards, ordered locks and journal. And how a table is filled for a round.
 
 import type pg from 'pg';
 import { v7 as newId } from 'uuid';

@@ -9,8 +9,11 @@ export interface WorkerProcess {
   /** Resolves with the words of the next line that begins with this one. */
   next(word: string): Promise<readonly string[]>;
   /** Calls with the words of each line. */
-  onLine(tell: (words: readonly string[]) => void): void;
+  onLine(tell: (words: readonly string[]) => void): () => void;
   say(line: string): void;
+  /** Ends what `begin` began. */
+  pause(): Promise<void>;
+  /** The same, and ends the process. */
   stop(): Promise<void>;
 }
 
@@ -42,9 +45,18 @@ export async function startWorkerProcess(
         tellers.add(look);
         child.once('exit', gone);
       }),
-    onLine: (tell) => tellers.add(tell),
+    onLine(tell) {
+      tellers.add(tell);
+      return () => tellers.delete(tell);
+    },
     say: (line) => child.stdin.write(`${line}\n`),
+    async pause() {
+      const paused = self.next('paused');
+      self.say('pause');
+      await paused;
+    },
     async stop() {
+      await self.pause();
       const ended = once(child, 'exit');
       self.say('stop');
       await ended;

@@ -119,7 +119,7 @@ async function pick(
 ): Promise<readonly Answer[]> {
   for (;;) {
     try {
-      return await run(tx, statement, scalars(machine, selected));
+      return await run(tx, statement, scalars(machine, selected), { generic: true });
     } catch (error) {
       throwIfNotInstalled(machine, error);
       if (!blamesRow(error)) throw error;

@@ -21,6 +21,8 @@ import { hangsUp, sqlstateOf } from './sqlstate.ts';
 export interface KernelQuery extends CompiledQuery {
   readonly name?: string;
   readonly savepoint?: boolean;
+  /** With `savepoint`: by the plan that suits every value, made once for a connection. */
+  readonly generic?: boolean;
   /** Rows as arrays of the text that Postgres sent: the kernel decodes what is looked at. */
   readonly raw?: boolean;
 }
@@ -55,12 +57,18 @@ interface Sent {
   readonly types?: pg.CustomTypesConfig;
 }
 
+interface Corkable {
+  cork(): void;
+  uncork(): void;
+}
+
 export class Connection implements DatabaseConnection {
   readonly #client: pg.PoolClient;
   readonly #options: ConnectionOptions;
   #begun: Promise<unknown> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #broken: Error | undefined;
+  #gathering: Corkable | undefined;
 
   constructor(client: pg.PoolClient, options: ConnectionOptions) {
     this.#client = client;
@@ -72,6 +80,23 @@ export class Connection implements DatabaseConnection {
 
   readonly #lose = (error: Error): void => {
     this.#broken ??= error;
+  };
+
+  /**
+   * What is sent until `#flush`, or until the event loop turns, goes to the server in one write.
+   * Five writes were half of the time that this process spent on a single enqueue.
+   */
+  #gather(): void {
+    if (this.#gathering) return;
+    const { connection } = this.#client as unknown as { connection: { stream: Corkable } };
+    this.#gathering = connection.stream;
+    this.#gathering.cork();
+    setImmediate(this.#flush);
+  }
+
+  readonly #flush = (): void => {
+    this.#gathering?.uncork();
+    this.#gathering = undefined;
   };
 
   async #send(query: Sent): Promise<pg.QueryArrayResult & pg.QueryResult> {
@@ -103,7 +128,9 @@ export class Connection implements DatabaseConnection {
   }
 
   async #within(query: KernelQuery, sent: Sent) {
-    const answer = query.savepoint ? this.#guarded(sent) : this.#send(sent);
+    this.#gather();
+    const answer = query.savepoint ? this.#guarded(sent, query.generic) : this.#send(sent);
+    this.#flush();
     const [result, begun] = await Promise.allSettled([answer, this.#begun]);
     if (begun.status === 'rejected') throw this.#unbegun(begun.reason);
     if (result.status === 'rejected') throw result.reason;
@@ -130,10 +157,12 @@ export class Connection implements DatabaseConnection {
     }
   }
 
-  async #guarded(sent: Sent): Promise<pg.QueryArrayResult & pg.QueryResult> {
-    const before = this.#send({ text: 'savepoint kernel' });
+  async #guarded(sent: Sent, generic = false): Promise<pg.QueryArrayResult & pg.QueryResult> {
+    const planned = generic ? '; set local plan_cache_mode = force_generic_plan' : '';
+    const unplanned = generic ? '; set local plan_cache_mode to default' : '';
+    const before = this.#send({ text: `savepoint kernel${planned}` });
     const answer = this.#send(sent);
-    const release = this.#send({ text: 'release savepoint kernel' });
+    const release = this.#send({ text: `release savepoint kernel${unplanned}` });
     const [, result, released] = await Promise.allSettled([before, answer, release]);
     if (result.status === 'fulfilled' && released.status === 'fulfilled') return result.value;
     if (!this.#broken) {
@@ -145,6 +174,7 @@ export class Connection implements DatabaseConnection {
   begin(): void {
     const { limits, serverVersion } = this.#options;
     const text = `begin isolation level read committed; ${limitsText(limits, serverVersion)}`;
+    this.#gather();
     this.#begun = this.#send({ text });
     // The first statement waits for it; until then nobody else does.
     this.#begun.catch(() => undefined);

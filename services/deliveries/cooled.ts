@@ -3,8 +3,8 @@
 //
 // - The table is the truth. A cool-down that another process wrote, or a person lifted, is seen
 //   within two seconds; until then a send too many costs another refusal.
-// - A claim waits for the table only where nothing young is known: a delivery that was just enqueued
-//   is not kept waiting for a second query.
+// - A claim waits for the table only where nothing young is known: a delivery that was just
+//   enqueued is not kept waiting for a second query.
 // - Times are by this process's monotonic clock, from what the database said was left.
 
 import { type CoolDown, readCoolDowns } from '../../persistence/cool-downs.ts';

@@ -1,10 +1,11 @@
 // The lane on which a machine's ends and renewals go to the database, one write after the other.
 //
-// - While a write is under way the next ends gather; when the lane is idle nothing waits for others.
+// - While a write is under way the next ends gather; when the lane is idle nothing waits for
+//   others.
 // - An end is tried until the database has it: the effect is out, and nobody else knows. Only
 //   `giveUp` stops that; the run then lapses.
-// - A run that somebody locks, or that breaks a constraint at COMMIT, is found by halves and written
-//   beside the lane, so that the others do not wait for it.
+// - A run that somebody locks, or that breaks a constraint at COMMIT, is found by halves and
+//   written beside the lane, so that the others do not wait for it.
 
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -29,7 +30,8 @@ export interface EndLaneOptions<M extends Machine> {
 
 const longestBackoffMs = 5000;
 const mostRows = 1000;
-/** A run that the database blames at COMMIT is tried so often, in case that something was mended. */
+/** A run that the database blames at COMMIT is tried so often, in case that something was mended.
+ * */
 const mostBlamed = 3;
 
 export function endLane<M extends Machine>(options: EndLaneOptions<M>) {
@@ -108,7 +110,8 @@ export function endLane<M extends Machine>(options: EndLaneOptions<M>) {
     isAlone = false;
   }
 
-  /** One of them is locked by somebody, or to blame: it will stand alone, the others are written. */
+  /** One of them is locked by somebody, or to blame: it will stand alone, the others are written.
+   * */
   async function writeAside(group: readonly Hold<M>[]): Promise<void> {
     if (group.length === 1) {
       alone.push(...group);

@@ -14,9 +14,8 @@ export interface Hold<M extends Machine> {
   expiresAt: number;
   /** Its time limit has passed. */
   overdue: boolean;
-  /** While it is handled: what aborts the handler, and the timer of its time limit. */
-  aborting: AbortController | undefined;
-  limit: NodeJS.Timeout | undefined;
+  /** While it is handled. */
+  handling: { abort(reason: Error): void } | undefined;
   end: AnyEnd | undefined;
   /** How many of its ends could not be stored. */
   replaced: number;

@@ -5,8 +5,8 @@
 //   the process drains. A run past its time limit is not renewed any more: its handler may hang.
 // - Renewals go through the lane that writes ends. A renewal beside the end of the same run would
 //   come too late by a hair and be counted as a lost write.
-// - The end of a run that was lost is sent all the same: the database refuses it, and keeps a record
-//   of an effect that may have happened twice.
+// - The end of a run that was lost is sent all the same: the database refuses it, and keeps a
+//   record of an effect that may have happened twice.
 
 import type { Logger } from 'pino';
 import type { Machine, Run } from '../../machines/status-machine.ts';
@@ -76,7 +76,7 @@ export function openHolds<M extends Machine>(options: HoldsOptions<M>): Holds<M>
     leave(hold, 'lost');
     const { id: run, work } = hold;
     observe({ type: 'lost', machine: machine.id, by: work.name, run, event: 'renewal' });
-    hold.aborting?.abort(new Error(`the lease is lost: ${why}`));
+    hold.handling?.abort(new Error(`the lease is lost: ${why}`));
   }
 
   const beat = () => {
@@ -98,8 +98,7 @@ export function openHolds<M extends Machine>(options: HoldsOptions<M>): Holds<M>
         state: 'held',
         expiresAt: since + leaseMs,
         overdue: false,
-        aborting: undefined,
-        limit: undefined,
+        handling: undefined,
         end: undefined,
         replaced: 0,
         again: false,

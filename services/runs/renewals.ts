@@ -1,8 +1,9 @@
-// Renews the leases of held runs: one statement for all that a worker of the machine keeps. The lane
-// of holds.ts calls it at each heartbeat.
+// Renews the leases of held runs: one statement for all that a worker of the machine keeps. The
+// lane of holds.ts calls it at each heartbeat.
 //
 // - A renewal that is not applied means that somebody else has the run: its handler is aborted.
-// - A run that somebody locks is found by halves and left alone: its lock keeps the reaper away too.
+// - A run that somebody locks is found by halves and left alone: its lock keeps the reaper away
+//   too.
 
 import type { Logger } from 'pino';
 import type { Machine } from '../../machines/status-machine.ts';

@@ -2,10 +2,11 @@
 // over their ends. worker.ts decides when to claim; the slots outlive it when it is started again.
 //
 // - A run being handled is a plain promise, not an actor: there may be tens of thousands a second.
-// - A slot is free when its handler has ended; the end is written meanwhile. What is not written yet
-//   counts against what may be claimed, so a slow database holds the claims back.
-// - Nothing is begun with less than the time limit left, once draining has begun, or after the lease
-//   was lost. What was claimed and is not begun is given back where the machine has an event for it.
+// - A slot is free when its handler has ended; the end is written meanwhile. What is not written
+//   yet counts against what may be claimed, so a slow database holds the claims back.
+// - Nothing is begun with less than the time limit left, once draining has begun, or after the
+//   lease was lost. What was claimed and is not begun is given back where the machine has an event
+//   for it.
 
 import type { Logger } from 'pino';
 import type { EventsBy, Machine, Run } from '../../machines/status-machine.ts';
@@ -14,9 +15,10 @@ import type { Database } from '../../persistence/database.ts';
 import { transaction } from '../../persistence/transaction.ts';
 import { endedRate } from './ended-rate.ts';
 import type { Observe } from './events.ts';
+import { Handling } from './handling.ts';
 import type { Hold } from './hold.ts';
 import type { Holds } from './holds.ts';
-import { type End, mostBatch, type Pace, type RunContext, StopError, type Work } from './work.ts';
+import { type End, mostBatch, type Pace, StopError, type Work } from './work.ts';
 
 export interface SlotsOptions<M extends Machine> {
   readonly database: Database;
@@ -106,39 +108,24 @@ export function openSlots<M extends Machine>(options: SlotsOptions<M>): Slots {
     }
   }
 
-  function late(hold: Hold<M>): void {
+  function onLate(hold: Hold<M>): void {
     hold.overdue = true;
     log.warn({ run: hold.id, timeoutMs }, 'a run took longer than its time limit');
-    hold.aborting?.abort(new Error(`no end within ${timeoutMs} ms`));
   }
+  const handlingOptions = { leaseMs, timeoutMs, onLate };
 
-  function limitFrom(hold: Hold<M>, since: number): void {
-    clearTimeout(hold.limit);
-    hold.limit = setTimeout(late, since + timeoutMs - performance.now(), hold);
-  }
-
-  function contextOf(hold: Hold<M>, aborting: AbortController): RunContext {
-    return {
-      // Made when it is asked for: a signal costs more than all the rest of a quick run.
-      get signal() {
-        return aborting.signal;
-      },
-      remainingMs: () => hold.expiresAt - performance.now(),
-      extend(since) {
-        hold.expiresAt = since + leaseMs;
-        limitFrom(hold, since);
-      },
-    };
-  }
-
-  async function handle(hold: Hold<M>, run: Run<M>, aborting: AbortController): Promise<void> {
+  async function handle(hold: Hold<M>, run: Run<M>): Promise<void> {
+    const handling = new Handling<M>(hold, handlingOptions);
+    hold.handling = handling;
     let end: End<M> | undefined;
     try {
-      end = await work.handle(run, contextOf(hold, aborting));
+      end = await work.handle(run, handling);
     } catch (error) {
       end = endOfThrow(error);
     }
-    clearTimeout(hold.limit);
+    handling.end();
+    // The hold lives until its end is written; this is garbage now.
+    hold.handling = undefined;
     if (!running.delete(hold)) return;
     rate.add();
     if (end) holds.end(hold, end);
@@ -147,12 +134,9 @@ export function openSlots<M extends Machine>(options: SlotsOptions<M>): Slots {
   }
 
   function begin(hold: Hold<M>, run: Run<M>): void {
-    const aborting = new AbortController();
-    hold.aborting = aborting;
-    limitFrom(hold, performance.now());
     running.add(hold);
     observe({ type: 'started', machine, by, run: hold.id });
-    void handle(hold, run, aborting);
+    void handle(hold, run);
   }
 
   function fill(): void {
@@ -227,7 +211,7 @@ export function openSlots<M extends Machine>(options: SlotsOptions<M>): Slots {
       if (hurrying) return;
       hurrying = true;
       const reason = new StopError('the process must stop at once');
-      for (const { aborting } of running) aborting?.abort(reason);
+      for (const { handling } of running) handling?.abort(reason);
     },
     abandon() {
       if (running.size === 0) return;

@@ -34,7 +34,8 @@ export interface RunsOptions<M extends Machine> {
 export interface Runs {
   /**
    * Claims nothing more, and resolves when all ends are written, or were given up after the grace.
-   * What was claimed and not begun is given back at once. Of several calls the shortest grace counts.
+   * What was claimed and not begun is given back at once. Of several calls the shortest grace
+   * counts.
    */
   stop(graceMs: number): Promise<void>;
   /** Ends the grace of a stop, whether it has begun or not. */

@@ -1,5 +1,5 @@
-// The supervisor of a machine's workers and reaper: starts them, starts again what failed, and stops
-// them in order: workers first, so that the reaper and the renewals are there while runs end.
+// The supervisor of a machine's workers and reaper: starts them, starts again what failed, and
+// stops them in order: workers first, so that the reaper and the renewals are there while runs end.
 //
 // - What failed by a mistake of ours is started again after a while that grows, and never ends the
 //   process. A lost database is nobody's failure: workers and reaper wait for it by themselves.

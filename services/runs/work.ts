@@ -2,8 +2,8 @@
 // Each domain makes one for each kind of run that it handles; start.ts runs it.
 //
 // - A handler ends with one of the machine's owner events. The worker writes it under the fence.
-// - A handler is never trusted to end: its signal is aborted at the time limit, its lease is renewed
-//   no longer then, and what it says later is judged by the fence like everything else.
+// - A handler is never trusted to end: its signal is aborted at the time limit, its lease is
+//   renewed no longer then, and what it says later is judged by the fence like everything else.
 
 import { arrowsBy } from '../../machines/arrows.ts';
 import type { EventsBy, FieldValues, Machine, Run } from '../../machines/status-machine.ts';
@@ -128,7 +128,8 @@ const longestMs = 2 ** 31 - 1;
 export const mostBatch = 10_000;
 const mostConcurrency = 10_000;
 
-/** @throws PaceError unless heartbeat ≤ lease / 2, timeout ≤ lease - heartbeat, and all are whole. */
+/** @throws PaceError unless heartbeat ≤ lease / 2, timeout ≤ lease - heartbeat, and all are whole.
+ * */
 export function checkPace(pace: Pace): void {
   const { leaseMs, heartbeatMs, timeoutMs, pollMs, concurrency, batch } = pace;
   const all = { leaseMs, heartbeatMs, timeoutMs, pollMs, concurrency, batch };

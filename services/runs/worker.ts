@@ -1,10 +1,11 @@
 // A worker's lifecycle: when it claims, when it waits and for what, and how it stops. The slots do
 // the work; they are plain code, because a run being handled is no actor.
 //
-// - It claims nothing once draining began. A claim that is under way then is waited for, and what it
-//   brings is given back.
+// - It claims nothing once draining began. A claim that is under way then is waited for, and what
+//   it brings is given back.
 // - A lost database is a state, not an error: it backs off, with a cap and with jitter, and resumes
-//   by itself. Only a call that can never be right fails the worker; the supervisor starts it again.
+//   by itself. Only a call that can never be right fails the worker; the supervisor starts it
+//   again.
 
 import type { Logger } from 'pino';
 import { assign, fromCallback, fromPromise, setup } from 'xstate';

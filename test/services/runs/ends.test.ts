@@ -90,7 +90,7 @@ describe('an end', () => {
     expect(await counts(database)).toEqual({ sent: 100 });
   });
 
-  it('is taken for a throw where there is no plainer one, and then is not tried for ever', async () => {
+  it('is taken for a throw where there is no plainer one, and not tried for ever', async () => {
     const database = await fresh();
     const [mended = '', hopeless = ''] = await enqueue(database, 2);
     const bad = { event: 'sent', fields: { receipt: 'a\u0000' } } as const;

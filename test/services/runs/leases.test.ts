@@ -41,7 +41,7 @@ async function takeAway(database: Database, id: string): Promise<void> {
 const one = async (database: Database): Promise<string> => (await enqueue(database))[0] ?? '';
 
 describe('a heartbeat', () => {
-  it('keeps a run beyond its lease, also while the process drains, and changes no fence', async () => {
+  it('keeps a run beyond its lease, also in a drain, and changes no fence', async () => {
     const leaseMs = 2000;
     const database = await freshFor(leaseMs);
     const id = await one(database);
@@ -82,7 +82,8 @@ describe('a heartbeat', () => {
       await stage.pass();
       return sent;
     };
-    const pace = { leaseMs: 2000, heartbeatMs: 100, timeoutMs: 1900, concurrency: 1, batch: 10 };
+    const slots = { concurrency: 1, batch: 10 };
+    const pace = { leaseMs: 2000, heartbeatMs: 100, timeoutMs: 1900, ...slots };
     const { seen, of } = await running(database, sending({ handle }), { pace });
     await stage.arrived;
     await seen('renewed', 15);
@@ -93,7 +94,7 @@ describe('a heartbeat', () => {
     expect(of('ended').every(({ outcome }) => outcome === 'applied')).toBe(true);
   });
 
-  it('aborts the handler of a run that somebody else has, and what it says is refused', async () => {
+  it('aborts the handler of a run that another owner has, whose word is refused', async () => {
     const database = await freshFor(3000);
     const id = await one(database);
     const stage = gate();
