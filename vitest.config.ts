@@ -18,7 +18,11 @@ export default defineConfig({
         test: {
           ...limits,
           name: 'database',
-          include: ['test/{persistence,services,scripts}/**/*.test.ts', 'test/server.test.ts'],
+          include: [
+            'test/{persistence,services,scripts}/**/*.test.ts',
+            'test/server.test.ts',
+            'test/crash.test.ts',
+          ],
           globalSetup: ['test/support/postgres.setup.ts'],
         },
       },

@@ -1,7 +1,7 @@
 // A Postgres of its own for a benchmark: durable settings, as a user would have them, thrown away
 // at the end. BENCH_DATABASE_URL names another one.
 
-import { mkdtemp } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -22,9 +22,8 @@ export interface BenchServer {
 async function startServer(): Promise<{ url: string; stop(): Promise<void> }> {
   const given = process.env['BENCH_DATABASE_URL'];
   if (given) return { url: given, stop: async () => undefined };
-  const folder = await mkdtemp(join(tmpdir(), 'fencepost-bench-'));
   const server = await startEmbeddedPostgres({
-    dataDir: `${folder}-data`,
+    dataDir: join(tmpdir(), `fencepost-bench-${randomUUID()}`),
     throwaway: true,
     settings: { shared_buffers: '1GB', max_wal_size: '8GB', checkpoint_timeout: '30min' },
   });
