@@ -214,6 +214,14 @@ function movedClause(machine: Machine, event: string, arrows: readonly Arrow[], 
     (arrow, i) =>
       `when b.r_status = ${literal(arrow.from)} and ${printAll(arrow.guard, places)} then ${i + 1}`,
   );
+  // What the UPDATE reads, and no more: it keeps a copy of each row of `ours` whole.
+  const used = arrows.flatMap((arrow) => Object.values(arrow.set)).flatMap(walk);
+  const carried = new Set([
+    ...['b.id', row('status'), row('seq'), 'b.at', 'b.dice'],
+    ...(actor.startsWith('b.') ? [actor] : []),
+    ...used.flatMap((node) => ('col' in node ? [row(node.col)] : [])),
+    ...used.flatMap((node) => ('field' in node ? [brought(node.field)] : [])),
+  ]);
   const written = [...new Set(arrows.flatMap((arrow) => Object.keys(arrow.set)))];
   const value = (node: Node | undefined, column: string) =>
     node
@@ -233,7 +241,7 @@ function movedClause(machine: Machine, event: string, arrows: readonly Arrow[], 
   const fence =
     machine.events[event]?.by === 'owner' ? `\n  where ${row(machine.fence)} = b.fence` : '';
   const text = `ours as (
-  select b.*, case ${branches.join('\n      ')} end as branch
+  select ${[...carried].join(', ')}, case ${branches.join('\n      ')} end as branch
   from seen b${fence} offset 0),
 moved as (
   update ${qualified(machine.table)} r set
