@@ -158,13 +158,14 @@ describe('a worker that stops', () => {
     const claimed = of('claimed').length;
     const stopped = runs.stop(60_000);
     await enqueue(database, 5);
-    const held = of('claimed').reduce((sum, { count }) => sum + count, 0);
-    await seen('ended', held - 2);
-    expect(of('ended').filter(({ event }) => event === 'release')).toHaveLength(held - 12);
+    const held = () => of('claimed').reduce((sum, { count }) => sum + count, 0);
+    await seen('ended', held() - 2);
     stage.open();
     await stopped;
     expect(of('started')).toHaveLength(12);
-    expect(of('claimed')).toHaveLength(claimed);
+    expect(of('ended').filter(({ event }) => event === 'release')).toHaveLength(held() - 12);
+    // One may have been under way; what it brought was given back.
+    expect(of('claimed').length).toBeLessThanOrEqual(claimed + 1);
     expect(await counts(database)).toEqual({ pending: 23, sent: 12 });
   });
 
