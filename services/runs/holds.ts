@@ -1,8 +1,9 @@
 // The runs of one machine that this process has claimed and not ended: keeps their leases, and has
 // their ends written. Workers take a hold for each claimed run and end each once.
 //
-// - Leases are renewed until the last end is written, also of runs that wait to be begun, and while
-//   the process drains. A run past its time limit is not renewed any more: its handler may hang.
+// - Leases are renewed until the last handler has ended, also of runs that wait to be begun, and
+//   while the process drains. A run past its time limit is not renewed any more: its handler may
+//   hang. Nor is one whose end waits to be written.
 // - Renewals go through the lane that writes ends. A renewal beside the end of the same run would
 //   come too late by a hair and be counted as a lost write.
 // - The end of a run that was lost is sent all the same: the database refuses it, and keeps a

@@ -104,9 +104,16 @@ describe('the pool', () => {
         if (told.length >= 3) all.give();
       },
     });
-    await Promise.all(
-      [1, 2, 3].map(() => transaction(victim, (tx) => sql`select pg_sleep(0.02)`.execute(tx))),
-    );
+    let begun = 0;
+    const three = signal();
+    // Each holds its connection until all three have one.
+    const hold = async (tx: Tx) => {
+      await sql`select 1`.execute(tx);
+      begun += 1;
+      if (begun === 3) three.give();
+      await three.given;
+    };
+    await Promise.all([1, 2, 3].map(() => transaction(victim, hold)));
     await sql`select pg_terminate_backend(pid, 10000) from pg_stat_activity
       where application_name = 'victim'`.execute(database().db);
     await all.given;

@@ -178,9 +178,9 @@ describe('a process that stood still', () => {
     let sweeping: Promise<unknown> | undefined;
     const handle = async () => {
       // The server takes the runs away while this process hears nothing.
-      sweeping ??= beside.query(`select pg_sleep(1.1);
-        update fencepost.delivery set status = 'pending', seq = seq + 1, event = 'lease.expired',
-          actor = 'sweep', lease_losses = lease_losses + 1, lease_owner = null,
+      sweeping ??= beside.query(`update fencepost.delivery
+        set status = 'pending', seq = seq + 1, event = 'lease.expired', actor = 'sweep',
+          lease_losses = lease_losses + 1, lease_owner = null,
           lease_expires_at = null, next_attempt_at = now() + interval '1 hour'
         where status = 'processing'`);
       await new Promise(setImmediate);
