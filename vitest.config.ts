@@ -11,7 +11,7 @@ export default defineConfig({
         test: {
           ...limits,
           name: 'unit',
-          include: ['test/machines/**/*.test.ts', 'test/tidy.test.ts'],
+          include: ['test/{machines,kinds,client}/**/*.test.ts', 'test/tidy.test.ts'],
         },
       },
       {
