@@ -167,7 +167,7 @@ async function start(self: Process): Promise<void> {
   const webhooks = channels.length > 1 && { allowedRanges: config.webhookAllowedRanges };
   const sender = config.mailFrom;
   const options = { database, sender, mailbox: mailbox !== undefined };
-  served = { database, routes: routesOf({ ...options, ...(webhooks && { webhooks }) }) };
+  served = { database, routes: routesOf({ ...options, ...(webhooks && { webhooks }) }, readiness) };
   // Again, because it closes before what its routes need; the first one is for a start that fails.
   shutdown.defer('http', () => http.close(httpGraceMs));
   await startDeliveries(self, database, channels);
