@@ -15,6 +15,8 @@ const decided: Readonly<Record<string, string>> = {
   'GET /healthz': 'public',
   'GET /readyz': 'public',
   'POST /v1/deliveries': 'deliveries:write',
+  'POST /v1/deliveries/batch': 'deliveries:write',
+  'GET /v1/deliveries': 'deliveries:read',
   'GET /v1/deliveries/{id}': 'deliveries:read',
   'POST /v1/deliveries/{id}/redrive': 'deliveries:write',
   'GET /dev/mailbox': 'local',
