@@ -37,7 +37,7 @@ interface Room {
 const sqlPackages = ['kysely', 'pg'];
 const servicePackages = [
   ...['express', 'zod', 'pino', 'nodemailer', 'smtp-server', 'postal-mime'],
-  ...['undici', 'ipaddr.js', 'standardwebhooks'],
+  ...['undici', 'ipaddr.js', 'standardwebhooks', 'elkjs'],
 ];
 const free = { but: [] };
 

@@ -1,0 +1,67 @@
+// A sketch as Mermaid text: what a review shows without any tool. docs/machines/ has it, and the
+// HTTP API.
+//
+// - Mermaid accepts nonsense without a word (`a --> b: x; y` makes two more states), so what people
+//   wrote is escaped, and a test reads the relations back.
+// - States have names of ours (s0, s1, …): `end`, `state` and `note` are words of Mermaid.
+
+import { type Sketch, type SketchArrow, type SketchNode, senderInWords } from './sketch.ts';
+
+/** Everything that Mermaid might read as more than text, as a character code. */
+const escaped = (text: string): string =>
+  text.replaceAll(/[^\p{L}\p{N} .,()+-]/gu, (character) => `#${character.codePointAt(0)};`);
+
+function labelOf({ event, by, short }: SketchArrow): string {
+  const sender = by === undefined ? '' : ` (${senderInWords(by).short})`;
+  return escaped(`${event}${sender}`) + (short === '' ? '' : `<br/>${escaped(short)}`);
+}
+
+/** The name that a node has in the text. */
+export function mermaidNames({ nodes }: Sketch): ReadonlyMap<string, string> {
+  return new Map(nodes.map(({ id }, n) => [id, `s${n}`]));
+}
+
+const colours = [
+  'classDef leased fill:#dbeafe,stroke:#2563eb,color:#172554',
+  'classDef final fill:#f1f5f9,stroke:#475569,color:#0f172a',
+];
+
+/** Writes a sketch as a state diagram. */
+export function mermaidOf(sketch: Sketch): string {
+  const names = mermaidNames(sketch);
+  const nameOf = (id: string) => names.get(id) ?? '';
+  const childrenOf = (id: string | undefined) => sketch.nodes.filter(({ parent }) => parent === id);
+
+  const inside = (parent: SketchNode | undefined, indent: string): readonly string[] => {
+    const children = childrenOf(parent?.id);
+    return children.flatMap((node, n) => {
+      const name = nameOf(node.id);
+      const nested = childrenOf(node.id).length > 0;
+      const state = `${indent}state "${escaped(node.name)}" as ${name}`;
+      return [
+        ...(parent?.parallel && n > 0 ? [`${indent}--`] : []),
+        ...(nested ? [`${state} {`, ...inside(node, `${indent}  `), `${indent}}`] : [state]),
+        ...(node.initial ? [`${indent}[*] --> ${name}`] : []),
+        ...(node.final ? [`${indent}${name} --> [*]`] : []),
+      ];
+    });
+  };
+  const arrows = sketch.arrows.map(
+    (arrow) => `  ${nameOf(arrow.from)} --> ${nameOf(arrow.to)}: ${labelOf(arrow)}`,
+  );
+  const classes = sketch.nodes.flatMap(({ id, leased, final }) => [
+    ...(leased ? [`  class ${nameOf(id)} leased`] : []),
+    ...(final ? [`  class ${nameOf(id)} final`] : []),
+  ]);
+  const used = colours.filter((line) =>
+    classes.some((each) => each.endsWith(line.split(' ')[1] ?? '')),
+  );
+  return [
+    'stateDiagram-v2',
+    ...inside(undefined, '  '),
+    ...arrows,
+    ...used.map((line) => `  ${line}`),
+    ...classes,
+    '',
+  ].join('\n');
+}
