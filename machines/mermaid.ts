@@ -3,17 +3,33 @@
 //
 // - Mermaid accepts nonsense without a word (`a --> b: x; y` makes two more states), so what people
 //   wrote is escaped, and a test reads the relations back.
+// - Of several arrows that stay in one node Mermaid 11 draws one alone, so they share it.
 // - States have names of ours (s0, s1, …): `end`, `state` and `note` are words of Mermaid.
 
 import { type Sketch, type SketchArrow, type SketchNode, senderInWords } from './sketch.ts';
 
 /** Everything that Mermaid might read as more than text, as a character code. */
 const escaped = (text: string): string =>
-  text.replaceAll(/[^\p{L}\p{N} .,()+-]/gu, (character) => `#${character.codePointAt(0)};`);
+  text.replaceAll(/[^\p{L}\p{N} .,()·+-]/gu, (character) => `#${character.codePointAt(0)};`);
 
 function labelOf({ event, by, short }: SketchArrow): string {
   const sender = by === undefined ? '' : ` (${senderInWords(by).short})`;
-  return escaped(`${event}${sender}`) + (short === '' ? '' : `<br/>${escaped(short)}`);
+  return `${event}${sender}${short === '' ? '' : `, ${short}`}`;
+}
+
+/** What leads from one node to another, in the order of the sketch: the lines of the text. */
+export function relationsOf(
+  sketch: Sketch,
+): readonly { readonly from: string; readonly to: string; readonly label: string }[] {
+  const isFirst = ({ from }: SketchArrow, n: number) =>
+    sketch.arrows.findIndex((arrow) => arrow.from === from && arrow.to === from) === n;
+  return sketch.arrows.flatMap((arrow, n) => {
+    const { from, to } = arrow;
+    if (from !== to) return [{ from, to, label: labelOf(arrow) }];
+    if (!isFirst(arrow, n)) return [];
+    const loops = sketch.arrows.filter((each) => each.from === from && each.to === from);
+    return [{ from, to, label: loops.map(labelOf).join(' · ') }];
+  });
 }
 
 /** The name that a node has in the text. */
@@ -46,8 +62,8 @@ export function mermaidOf(sketch: Sketch): string {
       ];
     });
   };
-  const arrows = sketch.arrows.map(
-    (arrow) => `  ${nameOf(arrow.from)} --> ${nameOf(arrow.to)}: ${labelOf(arrow)}`,
+  const arrows = relationsOf(sketch).map(
+    ({ from, to, label }) => `  ${nameOf(from)} --> ${nameOf(to)}: ${escaped(label)}`,
   );
   const classes = sketch.nodes.flatMap(({ id, leased, final }) => [
     ...(leased ? [`  class ${nameOf(id)} leased`] : []),

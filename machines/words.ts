@@ -37,7 +37,8 @@ export function durationInWords(ms: number): string {
 }
 
 /** Keeps what has commas of its own together. */
-const inBrackets = (text: string): string => (text.includes(', ') ? `(${text})` : text);
+const inBrackets = (text: string): string =>
+  text.replaceAll(/\([^()]*\)/g, '').includes(', ') ? `(${text})` : text;
 
 type Unit = 'ms' | undefined;
 

@@ -44,6 +44,8 @@ export interface Layout {
 
 export const padding = { node: 14, label: 8, start: 7 };
 
+const elk = new ELK();
+
 const startOf = (id: string) => `start of ${id}`;
 
 const options: LayoutOptions = {
@@ -152,7 +154,7 @@ const flat = (node: ElkNode): readonly ElkNode[] => [
 /** Lays a sketch out. */
 export async function layoutOf(sketch: Sketch): Promise<Layout> {
   const blocks = new Map(sketch.nodes.map((node) => [node.id, nodeBlock(sketch, node)]));
-  const placed = await new ELK().layout(graphOf(sketch, blocks));
+  const placed = await elk.layout(graphOf(sketch, blocks));
   const wires = wiresOf(sketch);
   const boxes = new Map(flat(placed).map((node) => [node.id, boxOf(node)]));
   return {
