@@ -3,7 +3,8 @@
 //
 // - Mermaid accepts nonsense without a word (`a --> b: x; y` makes two more states), so what people
 //   wrote is escaped, and a test reads the relations back.
-// - Of several arrows that stay in one node Mermaid 11 draws one alone, so they share it.
+// - Arrows between the same two nodes share a line, with their names alone: Mermaid 11 draws one of
+//   several that stay in a node, and lays the labels of others on each other. The table has the rest.
 // - States have names of ours (s0, s1, …): `end`, `state` and `note` are words of Mermaid.
 
 import { type Sketch, type SketchArrow, type SketchNode, senderInWords } from './sketch.ts';
@@ -17,18 +18,24 @@ function labelOf({ event, by, short }: SketchArrow): string {
   return `${event}${sender}${short === '' ? '' : `, ${short}`}`;
 }
 
+interface Relation {
+  readonly from: string;
+  readonly to: string;
+  readonly label: string;
+}
+
 /** What leads from one node to another, in the order of the sketch: the lines of the text. */
-export function relationsOf(
-  sketch: Sketch,
-): readonly { readonly from: string; readonly to: string; readonly label: string }[] {
-  const isFirst = ({ from }: SketchArrow, n: number) =>
-    sketch.arrows.findIndex((arrow) => arrow.from === from && arrow.to === from) === n;
-  return sketch.arrows.flatMap((arrow, n) => {
-    const { from, to } = arrow;
-    if (from !== to) return [{ from, to, label: labelOf(arrow) }];
-    if (!isFirst(arrow, n)) return [];
-    const loops = sketch.arrows.filter((each) => each.from === from && each.to === from);
-    return [{ from, to, label: loops.map(labelOf).join(' · ') }];
+export function relationsOf({ arrows }: Sketch): readonly Relation[] {
+  const pairs = new Map<string, SketchArrow[]>();
+  for (const arrow of arrows) {
+    const key = JSON.stringify([arrow.from, arrow.to]);
+    pairs.set(key, [...(pairs.get(key) ?? []), arrow]);
+  }
+  return [...pairs.values()].flatMap((together) => {
+    const [first, ...others] = together;
+    if (!first) return [];
+    const names = [...new Set(together.map(({ event }) => event))].join(' · ');
+    return [{ from: first.from, to: first.to, label: others.length > 0 ? names : labelOf(first) }];
   });
 }
 

@@ -143,7 +143,7 @@ describe('a picture', () => {
 });
 
 describe.each(namedSketches)('the Mermaid text of %s', (_, sketch: Sketch) => {
-  it('is drawn with every label whole', async () => {
+  it('is drawn with every label whole, and none on another', async () => {
     const page = await browser.page();
     await page.setContent('<!doctype html><body><pre id="out"></pre></body>');
     const bundle = '../../node_modules/mermaid/dist/mermaid.min.js';
