@@ -3,8 +3,9 @@
 //
 // - Mermaid accepts nonsense without a word (`a --> b: x; y` makes two more states), so what people
 //   wrote is escaped, and a test reads the relations back.
-// - Arrows between the same two nodes share a line, with their names alone: Mermaid 11 draws one of
-//   several that stay in a node, and lays the labels of others on each other. The table has the rest.
+// - Arrows between the same two nodes share a line, with their names alone, and what stays in a node
+//   is written in it: Mermaid 11 draws one of several loops, and lays labels on each other. The
+//   table has the rest.
 // - States have names of ours (s0, s1, …): `end`, `state` and `note` are words of Mermaid.
 
 import { type Sketch, type SketchArrow, type SketchNode, senderInWords } from './sketch.ts';
@@ -18,6 +19,18 @@ function labelOf({ event, by, short }: SketchArrow): string {
   return `${event}${sender}${short === '' ? '' : `, ${short}`}`;
 }
 
+/** Mermaid has no room for words in a node that has others in it. */
+const isNested = (nodes: readonly SketchNode[], id: string): boolean =>
+  nodes.some(({ parent }) => parent === id);
+
+/** What stays in a node, a line each. */
+export const staysOf = ({ nodes, arrows }: Sketch, id: string): readonly string[] =>
+  isNested(nodes, id)
+    ? []
+    : arrows
+        .filter(({ from, to }) => from === id && to === id)
+        .map((arrow) => `stays by ${labelOf(arrow)}`);
+
 interface Relation {
   readonly from: string;
   readonly to: string;
@@ -25,7 +38,7 @@ interface Relation {
 }
 
 /** What leads from one node to another, in the order of the sketch: the lines of the text. */
-export function relationsOf({ arrows }: Sketch): readonly Relation[] {
+export function relationsOf({ nodes, arrows }: Sketch): readonly Relation[] {
   const pairs = new Map<string, SketchArrow[]>();
   for (const arrow of arrows) {
     const key = JSON.stringify([arrow.from, arrow.to]);
@@ -33,7 +46,7 @@ export function relationsOf({ arrows }: Sketch): readonly Relation[] {
   }
   return [...pairs.values()].flatMap((together) => {
     const [first, ...others] = together;
-    if (!first) return [];
+    if (!first || (first.from === first.to && !isNested(nodes, first.to))) return [];
     const names = [...new Set(together.map(({ event }) => event))].join(' · ');
     return [{ from: first.from, to: first.to, label: others.length > 0 ? names : labelOf(first) }];
   });
@@ -64,6 +77,7 @@ export function mermaidOf(sketch: Sketch): string {
       return [
         ...(parent?.parallel && n > 0 ? [`${indent}--`] : []),
         ...(nested ? [`${state} {`, ...inside(node, `${indent}  `), `${indent}}`] : [state]),
+        ...staysOf(sketch, node.id).map((line) => `${indent}${name}: ${escaped(line)}`),
         ...(node.initial ? [`${indent}[*] --> ${name}`] : []),
         ...(node.final ? [`${indent}${name} --> [*]`] : []),
       ];

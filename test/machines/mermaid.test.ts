@@ -6,7 +6,7 @@
 import mermaid from 'mermaid';
 import { describe, expect, it } from 'vitest';
 import { mermaidNames, mermaidOf } from '../../machines/mermaid.ts';
-import type { Sketch, SketchNode } from '../../machines/sketch.ts';
+import type { Sketch, SketchArrow, SketchNode } from '../../machines/sketch.ts';
 import { namedSketches } from '../support/sketches.ts';
 
 interface Relation {
@@ -22,6 +22,7 @@ const shown = (label: string) =>
 interface Statement {
   readonly stmt: string;
   readonly id?: string;
+  readonly description?: string | readonly string[];
   readonly doc?: readonly Statement[];
   readonly state1?: Statement;
   readonly state2?: Statement;
@@ -42,7 +43,9 @@ async function read(text: string) {
   };
   const statements = below(diagram.getRootDocV2());
   // States around others within a parallel one are in the text's tree alone.
-  const nested = statements.flatMap(({ stmt, id }) => (stmt === 'state' && id ? [id] : []));
+  const nested = [
+    ...new Set(statements.flatMap(({ stmt, id }) => (stmt === 'state' && id ? [id] : []))),
+  ];
   const written = statements
     .filter(({ stmt }) => stmt === 'relation')
     .map(({ state1, state2 }) => [state1?.id ?? '', state2?.id ?? ''] as const);
@@ -51,6 +54,12 @@ async function read(text: string) {
       .getRelations()
       .filter(({ id1, id2 }) => !isPseudo(id1) && !isPseudo(id2))
       .map(({ id1, id2, relationTitle = '' }) => [id1, id2, shown(relationTitle)]),
+    lines: nested.map((id) => [
+      id,
+      ...statements
+        .filter((each) => each.stmt === 'state' && each.id === id)
+        .flatMap(({ description = [] }) => [description].flat().map(shown)),
+    ]),
     begins: written.filter(([from]) => isPseudo(from)).map(([, to]) => to),
     ends: written.filter(([, to]) => isPseudo(to)).map(([from]) => from),
     states: [...new Set([...diagram.getStates().keys(), ...nested])]
@@ -64,24 +73,46 @@ const isPseudo = (id: string) => /_(start|end)\d*$|divider|^id-/.test(id);
 
 const senders = { claim: 'free worker', owner: 'its worker', operator: 'person', sweep: 'clock' };
 
-/** For each two nodes what leads from one to the other. */
-function arrowsOf({ arrows }: Sketch, names: ReadonlyMap<string, string>) {
+const isNested = ({ nodes }: Sketch, id: string) => nodes.some(({ parent }) => parent === id);
+
+const labelOf = ({ event, by, short }: SketchArrow) =>
+  `${event}${by ? ` (${senders[by]})` : ''}${short ? `, ${short}` : ''}`;
+
+/** For each two nodes what leads from one to the other; what stays is of nested nodes alone. */
+function arrowsOf(sketch: Sketch, names: ReadonlyMap<string, string>) {
+  const arrows = sketch.arrows.filter(({ from, to }) => from !== to || isNested(sketch, from));
   const pairs = [...new Set(arrows.map(({ from, to }) => `${from} ${to}`))];
   return pairs.map((pair) => {
     const together = arrows.filter(({ from, to }) => `${from} ${to}` === pair);
-    const [{ from = '', to = '', event = '', by = undefined, short = '' } = {}] = together;
+    const [first] = together;
+    if (!first) throw new Error('a pair without an arrow');
     const events = [...new Set(together.map((arrow) => arrow.event))];
-    const alone = `${event}${by ? ` (${senders[by]})` : ''}${short ? `, ${short}` : ''}`;
-    const label = together.length === 1 ? alone : events.join(' · ');
+    const label = together.length === 1 ? labelOf(first) : events.join(' · ');
+    const { from, to } = first;
     return [names.get(from), names.get(to), label];
   });
 }
 
+/** What is written in each node that has no others in it: its name, and what stays in it. */
+const linesOf = (sketch: Sketch, names: ReadonlyMap<string, string>) =>
+  sketch.nodes
+    .filter(({ id }) => !isNested(sketch, id))
+    .map(({ id, name }) => [
+      names.get(id),
+      name,
+      ...sketch.arrows
+        .filter(({ from, to }) => from === id && to === id)
+        .map((arrow) => `stays by ${labelOf(arrow)}`),
+    ]);
+
 describe.each(namedSketches)('the Mermaid text of %s', (_, sketch) => {
   it('is read back as the machine, and nothing else', async () => {
-    const { arrows, begins, ends, states } = await read(mermaidOf(sketch));
+    const { arrows, begins, ends, states, lines } = await read(mermaidOf(sketch));
     const names = mermaidNames(sketch);
     expect(arrows).toEqual(arrowsOf(sketch, names));
+    const leaves = linesOf(sketch, names);
+    const isLeaf = (id: string | undefined) => leaves.some(([leaf]) => leaf === id);
+    expect(lines.filter(([id]) => isLeaf(id))).toEqual(leaves);
     const named = (which: 'initial' | 'final') =>
       sketch.nodes.filter((node) => node[which]).map(({ id }) => names.get(id));
     expect(begins).toEqual(named('initial'));
@@ -105,8 +136,10 @@ describe('Mermaid', () => {
     if (!first) throw new Error('the machine has no arrow');
     const strange: Sketch = {
       ...sketch,
-      nodes: odd.map((name, n) => ({ ...sketch.nodes[0], id: `${n}`, name }) as SketchNode),
-      arrows: odd.map((event, n) => ({ ...first, from: `${n}`, to: '0', event, short: event })),
+      nodes: ['x', ...odd].map(
+        (name, n) => ({ ...sketch.nodes[0], id: n === 0 ? 'x' : `${n - 1}`, name }) as SketchNode,
+      ),
+      arrows: odd.map((event, n) => ({ ...first, from: `${n}`, to: 'x', event, short: event })),
     };
     const { arrows, states } = await read(mermaidOf(strange));
     expect(arrows).toEqual(arrowsOf(strange, mermaidNames(strange)));
