@@ -76,6 +76,7 @@ interface DeliveryTable extends RunTable {
   payload: string;
   message_key: string;
   redrive_of: string | null;
+  enqueued_by: string | null;
   max_failures: Generated<number>;
   max_lease_losses: Generated<number>;
   give_up_at: Instant;
@@ -92,6 +93,17 @@ interface DeliveryTable extends RunTable {
   finished_at: Instant | null;
 }
 
+interface IdempotencyTable {
+  principal: string;
+  route: string;
+  key: string;
+  fingerprint: string;
+  status: number;
+  headers: string;
+  body: string;
+  at: Instant;
+}
+
 export interface Schema {
   'fencepost.machine_installed': MachineInstalledTable;
   'fencepost.journal': JournalTable;
@@ -99,4 +111,5 @@ export interface Schema {
   'fencepost.quarantine': QuarantineTable;
   'fencepost.mailbox': MailboxTable;
   'fencepost.delivery': DeliveryTable;
+  'fencepost.idempotency': IdempotencyTable;
 }

@@ -37,7 +37,8 @@ interface Room {
 const sqlPackages = ['kysely', 'pg'];
 const servicePackages = [
   ...['express', 'zod', 'pino', 'nodemailer', 'smtp-server', 'postal-mime'],
-  ...['undici', 'ipaddr.js', 'standardwebhooks', 'elkjs'],
+  ...['undici', 'ipaddr.js', 'standardwebhooks'],
+  ...['jose', 'better-sse', 'helmet', 'prom-client', 'swagger-ui-dist', 'zod-openapi', 'elkjs'],
 ];
 const free = { but: [] };
 
