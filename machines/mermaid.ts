@@ -3,9 +3,9 @@
 //
 // - Mermaid accepts nonsense without a word (`a --> b: x; y` makes two more states), so what people
 //   wrote is escaped, and a test reads the relations back.
-// - Arrows between the same two nodes share a line, with their names alone, and what stays in a node
-//   is written in it: Mermaid 11 draws one of several loops, and lays labels on each other. The
-//   table has the rest.
+// - Arrows between the same two nodes share a line, with their names alone, and what stays in a
+//   node is written in it: Mermaid 11 draws one of several loops, and lays labels on each other.
+//   The table has the rest.
 // - States have names of ours (s0, s1, …): `end`, `state` and `note` are words of Mermaid.
 
 import { type Sketch, type SketchArrow, type SketchNode, senderInWords } from './sketch.ts';

@@ -1,8 +1,8 @@
 // A machine as a picture needs it: nodes, arrows, and everything about them in words. Mermaid, the
 // SVG, the tables of docs/machines/ and the console read nothing else of a machine.
 //
-// - `sketchOf` reads a persisted machine; `sketchOfStates` (sketch-states.ts) reads any other XState
-//   machine into the same shape, nested and parallel states included.
+// - `sketchOf` reads a persisted machine; `sketchOfStates` (sketch-states.ts) reads any other
+//   XState machine into the same shape, nested and parallel states included.
 // - Every arrow of the declaration is one arrow of the sketch, in the same order.
 // - Leaving a leased status clears lease and owner. It is told as the end of the lease, and not at
 //   all where there was none.

@@ -1,4 +1,4 @@
-// The transitions of all runs of a machine, as one stream: for whoever watches a machine, not a run.
+// The transitions of all runs of a machine, as one stream: for who watches a machine, not a run.
 //
 // - The order is that of transactions, then of runs and their seq. Within a run that is its seq.
 // - Only what is older than every transaction still open is read (`pg_snapshot_xmin`), because one

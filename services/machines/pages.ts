@@ -100,8 +100,8 @@ function pageOf(machine: Machine, sketch: Sketch): string {
     statusesOf(sketch),
     '## Arrows',
     'In the order in which they are tried: of several for one status and event, the first is\n' +
-      'taken whose conditions are all true. “Quoted” names are columns, or what the event brings.\n' +
-      'The name in brackets is what a refusal says if the condition is not true.',
+      'taken whose conditions are all true. “Quoted” names are columns, or what the event\n' +
+      'brings. The name in brackets is what a refusal says if the condition is not true.',
     arrowsOf(sketch),
     legendOf(sketch),
     '## Commands',

@@ -4,7 +4,9 @@
 // - An id is a place in the stream of persistence/transitions.ts. One that is not is refused, and
 //   never taken for the beginning.
 // - Without an id a stream begins with the present.
+// - Following is looking again after a pause: each stream costs one indexed query a second.
 
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Machine } from '../../machines/status-machine.ts';
 import type { Database } from '../../persistence/database.ts';
 import {
@@ -25,6 +27,7 @@ export interface EventPage {
 }
 
 const mostEvents = 500;
+const usualPauseMs = 1000;
 const largestInt = 2_147_483_647;
 
 const idOf = ({ xact, run, seq }: StreamPlace): string => `${xact}.${run}.${seq}`;
@@ -61,3 +64,35 @@ export async function eventsAfter(
     next: idOf(page.next),
   };
 }
+
+interface Following {
+  readonly after: string;
+  /** Ends the stream when it is aborted. */
+  readonly signal: AbortSignal;
+  readonly pauseMs?: number;
+}
+
+async function* follow(database: Database, machine: Machine, following: Following) {
+  const { signal, pauseMs = usualPauseMs } = following;
+  let { after } = following;
+  while (!signal.aborted) {
+    const page = await eventsAfter(database, machine, after);
+    if (!page) return;
+    yield* page.events;
+    after = page.next;
+    // Aborted while it waits: the loop ends.
+    if (page.events.length === 0)
+      await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/**
+ * Follows the events after one, as they come, until the signal is aborted.
+ * @returns undefined when `after` is no id of an event.
+ */
+export const followEvents = (
+  database: Database,
+  machine: Machine,
+  following: Following,
+): AsyncGenerator<TransitionEvent> | undefined =>
+  placeOf(following.after) && follow(database, machine, following);

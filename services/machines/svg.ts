@@ -46,7 +46,7 @@ function drawLine(line: Line, x: number, baseline: number): string {
   return `${icon}<text x="${x + line.indent}" y="${baseline}"${arrow}>${parts.join('')}</text>`;
 }
 
-/** The lines of a block, from its upper left corner; `rule` says from where to where its rules go. */
+/** The lines of a block, from its upper left corner; `rule` is where its rules begin and end. */
 function drawBlock(block: Block, at: Point, rule: readonly [number, number]): string {
   const drawn: string[] = [];
   let y = at.y;

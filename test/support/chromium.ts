@@ -57,7 +57,8 @@ async function unpackInto(folder: string): Promise<void> {
   ]);
   await writeFile(
     join(folder, 'fonts.conf'),
-    '<?xml version="1.0"?><fontconfig><include ignore_missing="yes">/etc/fonts/fonts.conf</include>' +
+    '<?xml version="1.0"?><fontconfig>' +
+      '<include ignore_missing="yes">/etc/fonts/fonts.conf</include>' +
       `<dir>${join(folder, 'fonts')}</dir><cachedir prefix="xdg">fontconfig</cachedir></fontconfig>`,
   );
 }

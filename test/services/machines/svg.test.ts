@@ -1,5 +1,5 @@
-// The SVG as a text: the same each time, whole without its style, and with every arrow. How it looks
-// is for a browser (test/browser/diagrams.test.ts).
+// The SVG as a text: the same each time, whole without its style, and with every arrow. How it
+// looks is for a browser (test/browser/diagrams.test.ts).
 
 import { describe, expect, it } from 'vitest';
 import { svgOf } from '../../../services/machines/svg.ts';
