@@ -1,6 +1,5 @@
 // The browser of the tests itself: what tests of a page's storage and of a kill rely on.
 
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,8 +48,8 @@ it('keeps a profile from one start to the next', async () => {
 
 it('dies with the process that it names', async () => {
   const { context, pid } = await launchProfile(await profileFolder());
-  const closed = once(context, 'close');
+  const closed = context.waitForEvent('close');
   process.kill(pid, 'SIGKILL');
   await closed;
-  expect(() => process.kill(pid, 0)).toThrow(/ESRCH/);
+  await expect(context.newPage()).rejects.toThrow(/closed/);
 });
