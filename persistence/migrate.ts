@@ -14,6 +14,7 @@ import { mailbox } from './migrations/0003-mailbox.ts';
 import { coolDown } from './migrations/0004-cool-down.ts';
 import { finishedDeliveries } from './migrations/0005-finished-deliveries.ts';
 import { idempotency } from './migrations/0009-idempotency.ts';
+import { journalStream } from './migrations/0010-journal-stream.ts';
 import type { Tx } from './transaction.ts';
 
 interface Migration {
@@ -28,6 +29,7 @@ const migrations: readonly Migration[] = [
   coolDown,
   finishedDeliveries,
   idempotency,
+  journalStream,
 ];
 
 async function applied(tx: Tx): Promise<ReadonlySet<string>> {

@@ -1,10 +1,12 @@
 // The whole route table: what server.ts serves, and what the tests of every route read.
 
+import { machines } from '../machines/all.ts';
 import type { Database } from '../persistence/database.ts';
 import { type DeliveryRoutesOptions, deliveryRoutes } from './deliveries/routes.ts';
 import { documentationRoutes } from './http/documentation.ts';
 import { healthRoutes } from './http/health.ts';
 import type { Route } from './http/route.ts';
+import { machineRoutes } from './machines/routes.ts';
 import { mailboxRoutes } from './mailbox/routes.ts';
 import type { Readiness } from './readiness.ts';
 
@@ -21,6 +23,7 @@ export function routesOf(options: RoutesOptions, readiness: Asked): readonly Rou
   const table = [
     ...healthRoutes(readiness),
     ...deliveryRoutes(options),
+    ...machineRoutes({ database: options.database, machines }),
     ...(options.mailbox ? mailboxRoutes(options.database) : []),
   ];
   return [...table, ...documentationRoutes(table)];

@@ -1,0 +1,25 @@
+// The sketches that every suite about pictures runs on: those of the machines that the generated
+// suites run on, and one of a machine that is not persisted.
+
+import { type Sketch, sketchOf } from '../../machines/sketch.ts';
+import { sketchOfStates } from '../../machines/sketch-states.ts';
+import { svgOf } from '../../services/machines/svg.ts';
+import { parcel } from '../machines/parcel.ts';
+import { machineEntries } from './machines.ts';
+
+const sketches: readonly Sketch[] = [
+  ...machineEntries.map(({ machine }) => sketchOf(machine)),
+  sketchOfStates(parcel),
+];
+
+/** For `it.each`: the name and the sketch. */
+export const namedSketches = sketches.map((sketch) => [sketch.id, sketch] as const);
+
+const pictures = new Map<Sketch, Promise<string>>();
+
+/** The picture of a sketch, drawn once a file. */
+export function pictureOf(sketch: Sketch): Promise<string> {
+  const picture = pictures.get(sketch) ?? svgOf(sketch);
+  pictures.set(sketch, picture);
+  return picture;
+}
