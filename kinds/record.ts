@@ -37,6 +37,7 @@ interface Sides {
 const isDisputed = ({ base, mine, theirs }: Sides): boolean =>
   !equal(mine, theirs) && !equal(base, mine) && !equal(base, theirs);
 
+/** What is disputed stands as theirs. */
 const merged = ({ base, mine, theirs }: Sides): Json | undefined =>
   equal(base, theirs) ? mine : theirs;
 
@@ -68,9 +69,7 @@ export const record: MergingKind = {
       return { id, sides };
     });
     return {
-      content: withAttributes(
-        rows.map(({ id, sides }) => [id, isDisputed(sides) ? sides.theirs : merged(sides)]),
-      ),
+      content: withAttributes(rows.map(({ id, sides }) => [id, merged(sides)])),
       choices: rows
         .filter(({ sides }) => isDisputed(sides))
         .map(({ id, sides }) => choiceOf(id, sides)),
