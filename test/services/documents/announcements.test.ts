@@ -108,7 +108,7 @@ describe('announcements', () => {
     expect(late.short()).toEqual(['version 4', 'version 5']);
   });
 
-  it('tell of a deletion once, and of the version that is there when it is brought back', async () => {
+  it('tell of a deletion once, and of what is there when it is brought back', async () => {
     const { wake, wakes } = handWakes();
     const { watch } = started({ wakes });
     const id = await newDocument(database());

@@ -73,7 +73,7 @@ describe('creating', () => {
     });
   });
 
-  it('is refused for a kind that nobody knows and for a content that is not of its kind', async () => {
+  it('is refused for a kind that nobody knows and for a content of another kind', async () => {
     expect(await made({ kind: 'poem' })).toMatchObject({ problems: [{ code: 'unknown_kind' }] });
     expect(await made({ kind: 'spreadsheet' })).toMatchObject({
       problems: [{ code: 'wrong_shape', pointer: '/attributes' }],

@@ -1,6 +1,10 @@
 // Saves at the same time, on as many connections, and an answer that the network swallowed.
 
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { overtake } from '../../../persistence/document-saves.ts';
+import { defaultLimits } from '../../../persistence/limits.ts';
+import { isLockTimeout } from '../../../persistence/sqlstate.ts';
 import { transaction } from '../../../persistence/transaction.ts';
 import {
   abandon,
@@ -176,6 +180,19 @@ describe('a save whose answer was swallowed after the commit', () => {
     expect(told(await save(lost))).toBe('replayed 3 of 3');
     expect(await historyFindings(database(), document)).toEqual([]);
   });
+});
+
+it('an abandonment waits for a save that is under way, and neither for the other', async () => {
+  const document = await newDocument(database());
+  const me = writerOf(document);
+  const given = { document, actor: 'ada', writer: me.writer, saves: [randomUUID()] };
+  const limits = { ...defaultLimits, lockMs: 20 };
+  await transaction(database(), async (tx) => {
+    await saveWithin(tx, me.save(1, 'A'));
+    const waited = transaction(database(), (other) => overtake(other, given), { limits });
+    expect(isLockTimeout(await waited.catch((error: unknown) => error))).toBe(true);
+  });
+  expect(await transaction(database(), (tx) => overtake(tx, given))).toHaveLength(1);
 });
 
 describe('a save in somebody else’s transaction', () => {

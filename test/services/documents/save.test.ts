@@ -71,7 +71,7 @@ describe('a save', () => {
     expect(outcome).toMatchObject({ conflict: { version: 3, contentUnchanged: true } });
   });
 
-  it('from a version that never was, or is not kept, is told that nothing can be compared', async () => {
+  it('from a version that is not there is told that nothing can be compared', async () => {
     const { document, mine } = await startDocument();
     expect(await save(mine.save(9, 'A'))).toMatchObject({ conflict: { baseKnown: false } });
     await save(mine.save(1, 'A'));
