@@ -76,6 +76,7 @@ interface DeliveryTable extends RunTable {
   payload: string;
   message_key: string;
   redrive_of: string | null;
+  enqueued_by: string | null;
   max_failures: Generated<number>;
   max_lease_losses: Generated<number>;
   give_up_at: Instant;

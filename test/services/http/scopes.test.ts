@@ -1,0 +1,73 @@
+// Every route against every scope and an anonymous caller: a route that somebody may call who is
+// not meant to, or that nobody has decided about, fails here.
+
+import { describe, expect, it } from 'vitest';
+import { healthRoutes } from '../../../services/http/health.ts';
+import { type Route, routeName } from '../../../services/http/route.ts';
+import { allScopes } from '../../../services/http/scopes.ts';
+import { routesOf } from '../../../services/routes.ts';
+import { openApi, readiness, tokenOf } from '../../support/open-api.ts';
+import { useOpened } from '../../support/opened.ts';
+
+const database = useOpened();
+
+/** The decision about each route, by hand: a second person's look at what the table says. */
+const decided: Readonly<Record<string, string>> = {
+  'GET /healthz': 'public',
+  'GET /readyz': 'public',
+  'POST /v1/deliveries': 'deliveries:write',
+  'GET /v1/deliveries/{id}': 'deliveries:read',
+  'POST /v1/deliveries/{id}/redrive': 'deliveries:write',
+  'GET /dev/mailbox': 'local',
+};
+
+const rest = () =>
+  routesOf({
+    database: database(),
+    sender: 'me@example.com',
+    webhooks: { allowedRanges: [] },
+    mailbox: true,
+  });
+const whole = () => [...healthRoutes(readiness), ...rest()];
+
+/** A request that is wrong where it can be, so that nothing is done by who may. */
+const attempt = ({ path, body }: Route) => ({
+  path: path.replaceAll(/\{\w+\}/g, 'none'),
+  ...(body && { body: {} }),
+});
+
+describe('the route table', () => {
+  it('has a decision for each route', () => {
+    const table = whole().map((route) => [routeName(route), route.scope]);
+    expect(Object.fromEntries(table)).toEqual(decided);
+    expect(table).toHaveLength(Object.keys(decided).length);
+  });
+
+  it('lets in who has the scope, and nobody else', async () => {
+    const api = await openApi({ database: database(), routes: rest() });
+    const tokens = await Promise.all(
+      allScopes.map(async (scope) => [scope, await tokenOf('ada', [scope])] as const),
+    );
+    const others = [['anonymous', null] as const, ['no scope', await tokenOf('ada', [])] as const];
+    let tried = 0;
+    for (const route of whole()) {
+      const { path, body } = attempt(route);
+      const isOpen = route.scope === 'public' || route.scope === 'local';
+      for (const [who, token] of [...tokens, ...others]) {
+        const { status, headers } = await api.call(route.method.toUpperCase(), path, {
+          token,
+          ...(body && { body }),
+        });
+        const say = `${routeName(route)} by ${who}`;
+        if (isOpen || who === route.scope) {
+          expect([401, 403], say).not.toContain(status);
+        } else {
+          expect(status, say).toBe(token === null ? 401 : 403);
+          expect(headers.get('www-authenticate'), say).toMatch(/^Bearer realm="fencepost"/);
+        }
+        tried += 1;
+      }
+    }
+    expect(tried).toBe(Object.keys(decided).length * (allScopes.length + 2));
+  });
+});
