@@ -59,12 +59,12 @@ function answer(response: Response, route: Route, reply: Reply | Problem): void 
     answerProblem(response, reply);
     return;
   }
-  const { status, body, location, headers = {} } = reply;
+  const { status, body, text, location, headers = {} } = reply;
   response.status(status).set(headers);
   if (location !== undefined) response.location(location);
   const { mediaType = 'application/json' } = route;
-  const text = mediaType === 'application/json' ? JSON.stringify(body) : String(body);
-  response.type(mediaType).send(text);
+  const printed = () => (mediaType === 'application/json' ? JSON.stringify(body) : String(body));
+  response.type(mediaType).send(text ?? printed());
 }
 
 /** A problem on its way out of a transaction that is not to be committed. */
@@ -101,10 +101,11 @@ function handlerOf(route: Route, { identify, database }: RouterOptions) {
     const principal = await admit(route, request, identify);
     response.locals['principal'] = principal;
     const input = readParameters(route, request);
-    const body = await readBody(request, response);
+    const { value: body, textOf } = await readBody(request, response);
     const context = {
       ...input,
       body,
+      textOf,
       // A route with a scope has one, which the types of `route` say.
       principal: principal as Principal & undefined,
       signal: goneSignal(response),

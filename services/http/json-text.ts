@@ -1,12 +1,13 @@
 // What only the text of JSON shows, and JSON.parse passes over in silence: a member that is there
-// twice, of which the first is lost, and integers whose digits are. Asked once for each body.
+// twice, of which the first is lost, and integers whose digits are. input.ts asks for the bodies of
+// routes that keep what they are sent.
 //
 // - A text that JSON.stringify would have written has neither, and needs no second look. That is
 //   what browsers send; comparing took a tenth of the time of reading 10 kB sign by sign.
 // - The text is known to be JSON, so the reader here need not judge it. It does not recurse.
 
 import { pointerTo } from '../../kinds/json.ts';
-import type { ContentProblem } from '../../kinds/kind.ts';
+import type { FieldProblem } from './problem.ts';
 
 const mostProblems = 20;
 const mostLevels = 200;
@@ -18,7 +19,7 @@ const details = {
 } as const;
 
 export interface JsonText {
-  readonly problems: readonly ContentProblem[];
+  readonly problems: readonly FieldProblem[];
   /** The text of a member of the outermost object, as it was sent. */
   textOf(name: string): string | undefined;
 }
@@ -57,7 +58,7 @@ interface Level {
 
 /** Reads a text that JSON.parse took. */
 function scan(text: string): JsonText {
-  const problems: ContentProblem[] = [];
+  const problems: FieldProblem[] = [];
   const levels: Level[] = [];
   const members = new Map<string, string>();
   const here = () => {

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readJsonText } from '../../../services/documents/json-text.ts';
+import { readJsonText } from '../../../services/http/json-text.ts';
 
 const read = (text: string) => readJsonText(text, JSON.parse(text));
 const told = (text: string) => read(text).problems.map(({ code, pointer }) => `${code} ${pointer}`);
