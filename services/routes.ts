@@ -2,6 +2,7 @@
 
 import type { Database } from '../persistence/database.ts';
 import { type DeliveryRoutesOptions, deliveryRoutes } from './deliveries/routes.ts';
+import { documentRoutes } from './documents/routes.ts';
 import type { Route } from './http/route.ts';
 import { mailboxRoutes } from './mailbox/routes.ts';
 
@@ -14,5 +15,6 @@ export interface RoutesOptions extends DeliveryRoutesOptions {
 /** Every route but those of health, which are there before the database is. */
 export const routesOf = (options: RoutesOptions): readonly Route[] => [
   ...deliveryRoutes(options),
+  ...documentRoutes(options),
   ...(options.mailbox ? mailboxRoutes(options.database) : []),
 ];

@@ -146,14 +146,20 @@ export async function removeAndAnnounce(
   return outcome;
 }
 
-/** Brings a deleted document back as it was. One that is there stays as it is. */
+/**
+ * Brings a deleted document back as it was, and announces it. One that is there stays as it is.
+ */
 export async function bringBack(
-  db: Database['db'],
+  database: Database,
   { id, actor }: Asked,
 ): Promise<{ readonly outcome: 'there' } | Exclude<Denied, { outcome: 'gone' }>> {
-  const done = await undeleteDocument(db, id, actor);
-  const answer = done ? undefined : await permit(db, { id, actor }, 'own');
-  if (!answer || answer.outcome === 'permitted') return { outcome: 'there' };
+  const { db } = database;
+  if (await undeleteDocument(db, id, actor)) {
+    wake(database, documentTopic);
+    return { outcome: 'there' };
+  }
+  const answer = await permit(db, { id, actor }, 'own');
+  if (answer.outcome === 'permitted') return { outcome: 'there' };
   // Gone, and not brought back: it is another's, who alone may do that.
   return answer.outcome === 'gone' ? { outcome: 'owner_only' } : answer;
 }

@@ -119,7 +119,7 @@ describe('announcements', () => {
     await mine.until(2);
     const late = ear();
     await watch('ada', [id], late.tell);
-    await bringBack(database().db, ada(id));
+    await bringBack(database(), ada(id));
     wake();
     await mine.until(3);
     await late.until(2);

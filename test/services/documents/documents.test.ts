@@ -126,8 +126,8 @@ describe('deleting', () => {
     expect(await remove(db(), ada(id))).toEqual({ outcome: 'deleted' });
     expect(await showDocument(db(), ada(id))).toMatchObject({ outcome: 'gone', by: 'ada' });
     expect(await remove(db(), ada(id))).toMatchObject({ outcome: 'gone', by: 'ada' });
-    expect(await bringBack(db(), ada(id))).toEqual({ outcome: 'there' });
-    expect(await bringBack(db(), ada(id))).toEqual({ outcome: 'there' });
+    expect(await bringBack(database(), ada(id))).toEqual({ outcome: 'there' });
+    expect(await bringBack(database(), ada(id))).toEqual({ outcome: 'there' });
     expect(await showDocument(db(), ada(id))).toEqual(before);
   });
 
@@ -215,7 +215,7 @@ describe('access', () => {
     'restore a revision': (id, actor) =>
       restoreVersion(database(), { document: id, actor, base: 1, save: null, version: 1 }),
     delete: (id, actor) => remove(db(), { id, actor }),
-    'bring back': (id, actor) => bringBack(db(), { id, actor }),
+    'bring back': (id, actor) => bringBack(database(), { id, actor }),
     'see grants': (id, actor) => showGrants(db(), { id, actor }),
     grant: (id, actor) => grant(db(), { id, actor, grantee: 'kim', access: 'editor' }),
     revoke: (id, actor) => revoke(db(), { id, actor, grantee: 'kim' }),

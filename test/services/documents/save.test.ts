@@ -137,7 +137,7 @@ describe('a save', () => {
     const { document, mine } = await startDocument();
     await remove(database().db, { id: document, actor: 'ada' });
     expect(await save(mine.save(1, 'A'))).toMatchObject({ outcome: 'gone', by: 'ada' });
-    await bringBack(database().db, { id: document, actor: 'ada' });
+    await bringBack(database(), { id: document, actor: 'ada' });
     expect(told(await save(mine.save(1, 'A')))).toBe('saved 2 of 2');
   });
 });
