@@ -147,6 +147,7 @@ async function start(self: Process): Promise<void> {
   const app = createApp({
     log,
     readiness,
+    stopping: stopping.signal,
     identify: await openIdentity(self),
     served() {
       if (!served) throw new Error('nothing is served before the start is over');

@@ -14,6 +14,7 @@ import { mailbox } from './migrations/0003-mailbox.ts';
 import { coolDown } from './migrations/0004-cool-down.ts';
 import { finishedDeliveries } from './migrations/0005-finished-deliveries.ts';
 import { documents } from './migrations/0008-documents.ts';
+import { idempotency } from './migrations/0009-idempotency.ts';
 import type { Tx } from './transaction.ts';
 
 interface Migration {
@@ -22,8 +23,13 @@ interface Migration {
 }
 
 const migrations: readonly Migration[] = [
-  ...[kernel, outbox, mailbox, coolDown, finishedDeliveries],
+  kernel,
+  outbox,
+  mailbox,
+  coolDown,
+  finishedDeliveries,
   documents,
+  idempotency,
 ];
 
 async function applied(tx: Tx): Promise<ReadonlySet<string>> {

@@ -142,6 +142,17 @@ interface DocumentGrantTable {
   granted_at: Instant;
 }
 
+interface IdempotencyTable {
+  principal: string;
+  route: string;
+  key: string;
+  fingerprint: string;
+  status: number;
+  headers: string;
+  body: string;
+  at: Instant;
+}
+
 export interface Schema {
   'fencepost.machine_installed': MachineInstalledTable;
   'fencepost.journal': JournalTable;
@@ -153,4 +164,5 @@ export interface Schema {
   'fencepost.document_revision': DocumentRevisionTable;
   'fencepost.document_save': DocumentSaveTable;
   'fencepost.document_grant': DocumentGrantTable;
+  'fencepost.idempotency': IdempotencyTable;
 }

@@ -11,16 +11,10 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Database } from '../../persistence/database.ts';
 import type { Readiness } from '../readiness.ts';
+import { printed, send } from './answer.ts';
 import { healthRoutes } from './health.ts';
 import type { Identify } from './identity.ts';
-import {
-  answerProblem,
-  frame,
-  type Problem,
-  ProblemError,
-  type ProblemKind,
-  problem,
-} from './problem.ts';
+import { frame, type Problem, ProblemError, type ProblemKind, problem } from './problem.ts';
 import type { Route } from './route.ts';
 import { routerOf } from './router.ts';
 
@@ -34,6 +28,8 @@ export interface AppOptions {
   readonly log: Logger;
   readonly readiness: Pick<Readiness, 'phase' | 'state' | 'isAway'>;
   readonly identify: Identify;
+  /** Aborted when the service stops. */
+  readonly stopping: AbortSignal;
   /** Asked at the first request behind the start. */
   readonly served: () => Served;
 }
@@ -70,7 +66,7 @@ function problemOf(error: unknown): Problem | undefined {
 }
 
 export function createApp(options: AppOptions): Express {
-  const { log, readiness, identify, served } = options;
+  const { log, readiness, identify, stopping, served } = options;
   const app = express();
   app.disable('x-powered-by').set('etag', false).set('query parser', 'simple');
 
@@ -87,7 +83,7 @@ export function createApp(options: AppOptions): Express {
     if (!/%00/.test(request.url)) return next();
     throw new ProblemError(problem(frame.malformed, 'A path or a query cannot hold NUL.'));
   });
-  app.use(routerOf(healthRoutes(readiness), { identify }));
+  app.use(routerOf(healthRoutes(readiness), { identify, stopping }));
   let router: Router | undefined;
   app.use((request, response, next) => {
     if (readiness.phase === 'starting') {
@@ -95,7 +91,7 @@ export function createApp(options: AppOptions): Express {
     }
     if (!router) {
       const { routes, database } = served();
-      router = routerOf(routes, { identify, database });
+      router = routerOf(routes, { identify, stopping, database });
     }
     router(request, response, next);
   });
@@ -118,7 +114,7 @@ export function createApp(options: AppOptions): Express {
     // Half an answer cannot be taken back: express cuts the connection, so that it is seen as half.
     if (response.headersSent) return next(error);
     const unknown = problem(frame.internal, 'It was written to the log, under the request id.');
-    answerProblem(response, found ?? unknown);
+    send(response, printed({}, found ?? unknown, String(response.locals['requestId'])));
   };
   app.use(onError);
   return app;

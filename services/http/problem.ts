@@ -9,7 +9,6 @@
 // - Nothing of the inside goes out: no stack, no message of an error that was not meant for
 //   clients.
 
-import type { Response } from 'express';
 import { z } from 'zod';
 
 export interface FieldProblem {
@@ -82,6 +81,8 @@ export const frame = {
   internal: problemKind('internal_error', 500, 'Something went wrong on our side'),
   starting: problemKind('starting', 503, 'The service is starting'),
   databaseAway: problemKind('database_away', 503, 'The database does not answer'),
+  requestInProgress: problemKind('request_in_progress', 409, 'The same request is being answered'),
+  keyReused: problemKind('idempotency_key_reused', 422, 'The key belongs to another request'),
   identityAway: problemKind('identity_away', 503, 'Tokens cannot be verified at the moment'),
 } as const;
 
@@ -108,7 +109,7 @@ export const problemSchema = ({ code, status, title, members = {} }: ProblemKind
     ...members,
   });
 
-/** What is answered, as text: also kept by what answers the same request again. */
+/** What is answered, as text. */
 export function printProblem(found: Problem, requestId: string): string {
   const { kind, detail, errors, members } = found;
   const { code, status, title } = kind;
@@ -116,11 +117,4 @@ export function printProblem(found: Problem, requestId: string): string {
   return JSON.stringify({ type, title, status, code, detail, requestId, errors, ...members });
 }
 
-export function answerProblem(response: Response, found: Problem): void {
-  const requestId = String(response.locals['requestId'] ?? '');
-  response
-    .status(found.kind.status)
-    .set(found.headers ?? {})
-    .type('application/problem+json')
-    .send(printProblem(found, requestId));
-}
+export const problemType = 'application/problem+json';

@@ -8,7 +8,7 @@
 // - A handler of an idempotent route gets the transaction in which its answer is kept, and writes
 //   in no other.
 
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Tx } from '../../persistence/transaction.ts';
 import type { Problem, ProblemKind } from './problem.ts';
 import type { Access, Scope } from './scopes.ts';
@@ -59,6 +59,8 @@ interface Description<S extends Access> {
   readonly scope: S;
   /** One line, in the imperative. */
   readonly summary: string;
+  /** What generated clients call it. Unique; derived from method and path where it is not said. */
+  readonly operation?: string;
   readonly description?: string;
   /** Of the answers. `application/json` by default; all others are texts. */
   readonly mediaType?: string;
@@ -93,8 +95,9 @@ interface Declared<
   readonly idempotent?: I;
 }
 
-/** Any route, without its own types: what code that reads the table sees. */
-export interface Route extends Description<Access> {
+type AnyContext = Context<Access, unknown, unknown, unknown, unknown, boolean>;
+
+interface AnyDeclared extends Description<Access> {
   readonly params?: z.ZodType;
   readonly query?: z.ZodType;
   readonly headers?: z.ZodType;
@@ -102,9 +105,35 @@ export interface Route extends Description<Access> {
   readonly answers: Answers;
   readonly problems?: readonly ProblemKind[];
   readonly idempotent?: boolean;
-  readonly handle: (
-    context: Context<Access, unknown, unknown, unknown, unknown, boolean>,
-  ) => Promise<Reply | Problem>;
+}
+
+/** A route that answers once. */
+export interface AnswerRoute extends AnyDeclared {
+  readonly handle: (context: AnyContext) => Promise<Reply | Problem>;
+}
+
+/** A route whose answer is a stream of events. */
+export interface EventRoute extends AnyDeclared {
+  /** The data of each event, by the event's name. */
+  readonly events: Readonly<Record<string, z.ZodType>>;
+  readonly open: (
+    context: AnyContext & Resumption,
+  ) => Promise<AsyncIterable<StreamEvent> | Problem>;
+}
+
+/** Any route, without its own types: what code that reads the table sees. */
+export type Route = AnswerRoute | EventRoute;
+
+export interface Resumption {
+  /** The id of the last event that the client has seen. */
+  readonly lastEventId: string | undefined;
+}
+
+export interface StreamEvent {
+  readonly event: string;
+  readonly data: unknown;
+  /** What a client that comes back says it saw last. */
+  readonly id?: string;
 }
 
 /**
@@ -123,9 +152,50 @@ export function route<
 >(declared: Declared<S, A, P, Q, H, B, K, I>) {
   type Given = Context<S, z.output<P>, z.output<Q>, z.output<H>, z.output<B>, I>;
   return {
-    handle: (handle: (context: Given) => Promise<Reply<A> | Problem<K['code']>>): Route => ({
+    handle: (handle: (context: Given) => Promise<Reply<A> | Problem<K['code']>>): AnswerRoute => ({
       ...declared,
-      handle: handle as unknown as Route['handle'],
+      handle: handle as unknown as AnswerRoute['handle'],
+    }),
+  };
+}
+
+type EventIn<E extends EventRoute['events']> = {
+  readonly [N in keyof E & string]: {
+    readonly event: N;
+    readonly data: z.input<E[N]>;
+    readonly id?: string;
+  };
+}[keyof E & string];
+
+export const eventStream = 'text/event-stream';
+
+/**
+ * Declares a route whose answer is a stream of events. Its handler gives them as they come; when
+ * its signal is aborted the client is gone, or the service stops, and it is to end.
+ */
+export function eventRoute<
+  const S extends Access,
+  const E extends EventRoute['events'],
+  P extends z.ZodType = z.ZodUndefined,
+  Q extends z.ZodType = z.ZodUndefined,
+  K extends ProblemKind = never,
+>(
+  declared: Omit<Description<S>, 'method' | 'mediaType' | 'mostBytes'> & {
+    readonly events: E;
+    readonly params?: P;
+    readonly query?: Q;
+    readonly problems?: readonly K[];
+  },
+) {
+  type Given = Context<S, z.output<P>, z.output<Q>, undefined, undefined, false> & Resumption;
+  type Opened = AsyncIterable<EventIn<E>> | Problem<K['code']>;
+  return {
+    handle: (open: (context: Given) => Promise<Opened>): EventRoute => ({
+      ...declared,
+      method: 'get',
+      mediaType: eventStream,
+      answers: { 200: z.string() },
+      open: open as unknown as EventRoute['open'],
     }),
   };
 }
@@ -134,4 +204,4 @@ export function route<
 export const routeName = ({ method, path }: Pick<Route, 'method' | 'path'>): string =>
   `${method.toUpperCase()} ${path}`;
 
-export const isProblem = (answer: Reply | Problem): answer is Problem => 'kind' in answer;
+export const isProblem = (answer: object): answer is Problem => 'kind' in answer;

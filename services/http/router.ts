@@ -9,16 +9,21 @@
 import { isIP } from 'node:net';
 import { type Request, type Response, Router } from 'express';
 import type { Database } from '../../persistence/database.ts';
-import { transaction } from '../../persistence/transaction.ts';
+import type { Tx } from '../../persistence/transaction.ts';
+import { printed, send } from './answer.ts';
+import { handleOnce, keyHeader, readKey } from './idempotency.ts';
 import { type Identify, insufficientScope, unauthenticated } from './identity.ts';
 import { bodyReader, readParameters } from './input.ts';
-import { answerProblem, frame, type Problem, ProblemError, problem } from './problem.ts';
-import { isProblem, type Principal, type Reply, type Route } from './route.ts';
+import { frame, ProblemError, problem } from './problem.ts';
+import { isProblem, type Principal, type Route } from './route.ts';
+import { readLastEventId, sendEvents } from './sse.ts';
 
 export interface RouterOptions {
   readonly identify: Identify;
   /** Absent where no route needs one, as while the service starts. */
   readonly database?: Database;
+  /** Aborted when the service stops: streams end then. */
+  readonly stopping: AbortSignal;
 }
 
 const ownName = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i;
@@ -54,67 +59,50 @@ function goneSignal(response: Response): AbortSignal {
   return gone.signal;
 }
 
-function answer(response: Response, route: Route, reply: Reply | Problem): void {
-  if (isProblem(reply)) {
-    answerProblem(response, reply);
-    return;
-  }
-  const { status, body, text, location, headers = {} } = reply;
-  response.status(status).set(headers);
-  if (location !== undefined) response.location(location);
-  const { mediaType = 'application/json' } = route;
-  const printed = () => (mediaType === 'application/json' ? JSON.stringify(body) : String(body));
-  response.type(mediaType).send(text ?? printed());
-}
-
-/** A problem on its way out of a transaction that is not to be committed. */
-class RolledBack extends Error {
-  readonly found: Problem;
-
-  constructor(found: Problem) {
-    super(found.detail);
-    this.found = found;
-  }
-}
-
-async function inTransaction(
-  database: Database | undefined,
-  handle: (tx: NonNullable<Parameters<Route['handle']>[0]['tx']>) => Promise<Reply | Problem>,
-): Promise<Reply | Problem> {
-  if (!database) throw new Error('an idempotent route needs a database');
-  try {
-    return await transaction(database, async (tx) => {
-      const reply = await handle(tx);
-      if (isProblem(reply)) throw new RolledBack(reply);
-      return reply;
-    });
-  } catch (error) {
-    if (error instanceof RolledBack) return error.found;
-    throw error;
-  }
-}
-
-function handlerOf(route: Route, { identify, database }: RouterOptions) {
+function handlerOf(route: Route, { identify, database, stopping }: RouterOptions) {
   const readBody = bodyReader(route);
   return async (request: Request, response: Response): Promise<void> => {
     response.locals['route'] = route.path;
     const principal = await admit(route, request, identify);
-    response.locals['principal'] = principal;
+    response.locals['principal'] = principal?.sub;
     const input = readParameters(route, request);
-    const { value: body, textOf } = await readBody(request, response);
+    const requestId = String(response.locals['requestId']);
+    const gone = goneSignal(response);
     const context = {
       ...input,
-      body,
-      textOf,
+      requestId,
       // A route with a scope has one, which the types of `route` say.
       principal: principal as Principal & undefined,
-      signal: goneSignal(response),
-      requestId: String(response.locals['requestId']),
+      signal: gone,
+      tx: undefined,
     };
-    const reply = route.idempotent
-      ? await inTransaction(database, (tx) => route.handle({ ...context, tx }))
-      : await route.handle({ ...context, tx: undefined });
-    answer(response, route, reply);
+    if ('events' in route) {
+      const lastEventId = readLastEventId(request.headers['last-event-id']);
+      const { value: body, textOf } = await readBody(request, response);
+      const signal = AbortSignal.any([gone, stopping]);
+      const opened = await route.open({ ...context, body, textOf, signal, lastEventId });
+      if (isProblem(opened)) return send(response, printed(route, opened, requestId));
+      return await sendEvents(request, response, opened, {
+        signal,
+        isStopping: () => stopping.aborted,
+      });
+    }
+    const key = route.idempotent ? readKey(request.headers[keyHeader]) : undefined;
+    const { value: body, textOf } = await readBody(request, response);
+    if (!route.idempotent) {
+      const reply = await route.handle({ ...context, body, textOf });
+      return send(response, printed(route, reply, requestId));
+    }
+    if (!database) throw new Error('an idempotent route needs a database');
+    const asked = {
+      route,
+      requestId,
+      key,
+      principal: principal?.sub ?? '',
+      request: { ...input, body: request.body },
+    };
+    const handle = (tx: Tx) => route.handle({ ...context, body, textOf, tx });
+    send(response, await handleOnce(database, asked, handle));
   };
 }
 

@@ -21,6 +21,7 @@ export interface OpenApiOptions {
   readonly database: Database;
   readonly routes: readonly Route[];
   readonly log?: Logger;
+  readonly stopping?: AbortSignal;
 }
 
 export const readiness: AppOptions['readiness'] = {
@@ -32,8 +33,15 @@ export const readiness: AppOptions['readiness'] = {
 /** Opens the routes for one test, to a caller with all scopes. */
 export async function openApi(options: OpenApiOptions) {
   const { database, routes, log = pino({ enabled: false }) } = options;
+  const { stopping = new AbortController().signal } = options;
   const { identify } = keys;
-  const app = createApp({ log, readiness, identify, served: () => ({ routes, database }) });
+  const app = createApp({
+    log,
+    readiness,
+    identify,
+    stopping,
+    served: () => ({ routes, database }),
+  });
   const http = await listen(app, { host: '127.0.0.1', port: 0 });
   onTestFinished(() => http.close(0));
   const all = [...healthRoutes(readiness), ...routes];
