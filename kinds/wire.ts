@@ -14,6 +14,12 @@ export const mostSaveIds = 100;
 
 export type Access = 'owner' | 'editor' | 'reader';
 
+/** A page of a list. `next` is the cursor of the next one, null on the last. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly next: string | null;
+}
+
 /** A document without its content, as lists have it. */
 export interface DocumentSummary {
   readonly id: string;
@@ -84,15 +90,19 @@ export interface Conflict {
   readonly contentUnchanged: boolean;
 }
 
-/** A problem as RFC 9457 has it, with the members that documents add. */
+/**
+ * A problem as RFC 9457 has it, with the members that documents add. Pointers are into the body of
+ * the request: `/content/cells/B7`.
+ */
 export interface DocumentProblem {
   readonly type: string;
   readonly title: string;
   readonly status: number;
   readonly code: string;
   readonly detail: string;
+  readonly requestId: string;
   readonly errors?: readonly ContentProblem[];
-  /** With `version_conflict`. */
+  /** With `version_conflict` (409), and `precondition_failed` (412) after If-Match. */
   readonly conflict?: Conflict;
   /** With `body_too_large`: bytes. */
   readonly limit?: number;
@@ -126,6 +136,14 @@ export interface DeletedEvent {
   readonly id: string;
   readonly at: string;
   readonly by: string;
+}
+
+/**
+ * Event `missing`: somebody who asked for this document has none of this id, or not any more. If
+ * it is shared again, its version is announced again.
+ */
+export interface MissingEvent {
+  readonly id: string;
 }
 
 /** What wrote a version: somebody who edited the document, or the step of an approved plan. */

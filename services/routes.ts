@@ -2,11 +2,11 @@
 
 import type { Database } from '../persistence/database.ts';
 import { type DeliveryRoutesOptions, deliveryRoutes } from './deliveries/routes.ts';
-import { documentRoutes } from './documents/routes.ts';
+import { type DocumentRoutesOptions, documentRoutes } from './documents/routes.ts';
 import type { Route } from './http/route.ts';
 import { mailboxRoutes } from './mailbox/routes.ts';
 
-export interface RoutesOptions extends DeliveryRoutesOptions {
+export interface RoutesOptions extends DeliveryRoutesOptions, DocumentRoutesOptions {
   readonly database: Database;
   /** Whether mails go to the development mailbox. */
   readonly mailbox: boolean;

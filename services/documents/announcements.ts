@@ -5,10 +5,11 @@
 //   with a wake-up, and the poll finds it.
 // - A watch begins with the version that is current then: what came between somebody's read and the
 //   watch is not missed.
+// - What somebody may not read, or not any more, is missing: the same as if it never was.
 // - What was announced is not a receipt: it may come before the answer to the very save.
 
 import type { Logger } from 'pino';
-import type { DeletedEvent, VersionEvent } from '../../kinds/wire.ts';
+import type { DeletedEvent, MissingEvent, VersionEvent } from '../../kinds/wire.ts';
 import type { Database } from '../../persistence/database.ts';
 import {
   documentTopic,
@@ -22,8 +23,9 @@ import { printInstant } from '../../persistence/instant.ts';
 import type { WakeListener } from '../../persistence/wake-listener.ts';
 
 export type Announcement =
-  | { readonly type: 'version'; readonly data: VersionEvent }
-  | { readonly type: 'deleted'; readonly data: DeletedEvent };
+  | { readonly event: 'version'; readonly data: VersionEvent }
+  | { readonly event: 'deleted'; readonly data: DeletedEvent }
+  | { readonly event: 'missing'; readonly data: MissingEvent };
 
 export interface AnnouncementsOptions {
   readonly database: Database;
@@ -53,13 +55,14 @@ interface Watch extends Watcher {
   /** The last version that was announced; undefined before the first look. */
   version: number | undefined;
   isGone: boolean;
+  isMissing: boolean;
 }
 
 const usualPollMs = 5_000;
 const mostVersions = 1_000;
 
 const versionEvent = (row: VersionRow): Announcement => ({
-  type: 'version',
+  event: 'version',
   data: {
     id: row.document,
     version: row.version,
@@ -74,14 +77,15 @@ const versionEvent = (row: VersionRow): Announcement => ({
 function note(watch: Watch, state: StateRow): void {
   const { version, deleted_at: at, deleted_by: by } = state;
   watch.version ??= version - 1;
-  const wasGone = watch.isGone;
-  watch.isGone = at !== null;
-  if (at !== null && !wasGone) {
+  const wasAway = watch.isGone || watch.isMissing;
+  if (at !== null && !watch.isGone) {
     const data = { id: watch.id, at: printInstant(at), by: by ?? '' };
-    watch.tell({ type: 'deleted', data });
+    watch.tell({ event: 'deleted', data });
   }
-  // Brought back: whoever was told that it is gone is told what is there.
-  if (at === null && wasGone) watch.version = version - 1;
+  // Whoever was told that it is gone is told what is there.
+  if (at === null && wasAway) watch.version = version - 1;
+  watch.isGone = at !== null;
+  watch.isMissing = false;
 }
 
 /** Starts to look, at each wake-up and every few seconds. */
@@ -93,6 +97,12 @@ export function startAnnouncements(options: AnnouncementsOptions): Announcements
 
   async function look(some: readonly Watch[]): Promise<readonly Watch[]> {
     const states = await readStates(database.db, some);
+    const seen = new Set(states.map(({ n }) => n));
+    for (const [n, watch] of some.entries()) {
+      if (seen.has(n) || watch.isMissing) continue;
+      watch.isMissing = true;
+      watch.tell({ event: 'missing', data: { id: watch.id } });
+    }
     const readable: Watch[] = [];
     const behind = new Map<string, number>();
     for (const state of states) {
@@ -139,10 +149,10 @@ export function startAnnouncements(options: AnnouncementsOptions): Announcements
   return {
     async watch(actor, ids, tell) {
       const mine = [...new Set(ids.map((id) => id.toLowerCase()))].map(
-        (id): Watch => ({ actor, id, tell, version: undefined, isGone: false }),
+        (id): Watch => ({ actor, id, tell, version: undefined, isGone: false, isMissing: false }),
       );
       const readable = await lookNext(() => mine);
-      for (const watch of readable) watches.add(watch);
+      for (const watch of mine) watches.add(watch);
       return {
         ids: readable.map(({ id }) => id),
         stop() {

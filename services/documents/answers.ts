@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { kinds } from '../../kinds/all.ts';
 import { mostSaveIds } from '../../kinds/wire.ts';
 import { textFault } from '../../persistence/text.ts';
+import { pageOf } from '../http/keyset.ts';
 
 export const documentId = z.uuid().meta({ id: 'DocumentId', description: 'Names a document' });
 export const instant = z.iso.datetime().meta({ description: 'UTC, to the microsecond' });
@@ -57,12 +58,7 @@ const summary = {
 
 export const documentSummary = z.strictObject(summary).meta({ id: 'DocumentSummary' });
 export const documentView = z.strictObject({ ...summary, content }).meta({ id: 'Document' });
-export const documentPage = z
-  .strictObject({
-    documents: z.array(documentSummary).readonly(),
-    next: documentId.nullable().meta({ description: 'Send it as `before` for the next page' }),
-  })
-  .meta({ id: 'DocumentPage' });
+export const documentPage = pageOf(documentSummary).meta({ id: 'DocumentPage' });
 
 export const newDocument = z
   .strictObject({
@@ -144,9 +140,7 @@ const revision = {
 
 export const revisionSummary = z.strictObject(revision).meta({ id: 'RevisionSummary' });
 export const revisionView = z.strictObject({ ...revision, content }).meta({ id: 'Revision' });
-export const revisionPage = z
-  .strictObject({ revisions: z.array(revisionSummary).readonly(), next: version.nullable() })
-  .meta({ id: 'RevisionPage' });
+export const revisionPage = pageOf(revisionSummary).meta({ id: 'RevisionPage' });
 
 export const grants = z
   .strictObject({
@@ -155,3 +149,7 @@ export const grants = z
       .readonly(),
   })
   .meta({ id: 'DocumentGrants' });
+
+/** Puts the kept text of a content behind the other members, without reading it. */
+export const withContent = (view: object, text: string): string =>
+  `${JSON.stringify(view).slice(0, -1)},"content":${text}}`;

@@ -93,13 +93,14 @@ export async function showDocument(db: Database['db'], { id, actor }: Asked): Pr
 
 export interface Listing {
   readonly actor: string;
+  /** Ids below this one. */
   readonly before?: string;
   readonly limit: number;
   /** The deleted ones instead of those that are there. */
   readonly deleted?: boolean;
 }
 
-/** Lists what the actor owns or was granted; `next` is where the next page begins. */
+/** Lists what the actor owns or was granted; the next page is what comes before `next`. */
 export async function showDocuments(
   db: Database['db'],
   { actor, before, limit, deleted = false }: Listing,

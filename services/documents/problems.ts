@@ -35,6 +35,9 @@ export const kinds = {
 /** What an actor may be told who does not get what was asked for. */
 export const deniedKinds = [kinds.notFound, kinds.gone, kinds.readOnly, kinds.ownerOnly] as const;
 
+/** Who may not even read is told nothing else. */
+export const readKinds = [kinds.notFound, kinds.gone] as const;
+
 type DeniedCode = (typeof deniedKinds)[number]['code'];
 
 export function deniedProblem(denied: Denied): Problem<DeniedCode> {
@@ -54,6 +57,10 @@ export function deniedProblem(denied: Denied): Problem<DeniedCode> {
       return denied satisfies never;
   }
 }
+
+/** The same for who wanted to read, which is not denied in more ways. */
+export const readDenied = (denied: Denied) =>
+  deniedProblem(denied) as Problem<(typeof readKinds)[number]['code']>;
 
 /** Pointers are into the request's body, where the content is a member. */
 export function contentProblem(found: readonly ContentProblem[]): Problem<'invalid_content'> {

@@ -24,7 +24,8 @@ function ear() {
   let next = signal();
   return {
     heard,
-    short: () => heard.map(({ type, data }) => `${type} ${'version' in data ? data.version : ''}`),
+    short: () =>
+      heard.map(({ event, data }) => `${event} ${'version' in data ? data.version : ''}`.trim()),
     tell: (announcement: Announcement) => {
       heard.push(announcement);
       next.give();
@@ -78,12 +79,12 @@ describe('announcements', () => {
     await openSaves(elsewhere).save(save);
     await mine.until(2);
     expect(mine.heard[1]).toMatchObject({
-      type: 'version',
+      event: 'version',
       data: { id, version: 2, saveId: save.save.id, writer: me.writer, by: 'ada' },
     });
     await removeAndAnnounce(elsewhere, ada(id));
     await mine.until(3);
-    expect(mine.heard[2]).toMatchObject({ type: 'deleted', data: { id, by: 'ada' } });
+    expect(mine.heard[2]).toMatchObject({ event: 'deleted', data: { id, by: 'ada' } });
   });
 
   it('tell every version once and in order, though one wake-up came for many', async () => {
@@ -123,8 +124,8 @@ describe('announcements', () => {
     wake();
     await mine.until(3);
     await late.until(2);
-    expect(mine.short()).toEqual(['version 1', 'deleted ', 'version 1']);
-    expect(late.short()).toEqual(['deleted ', 'version 1']);
+    expect(mine.short()).toEqual(['version 1', 'deleted', 'version 1']);
+    expect(late.short()).toEqual(['deleted', 'version 1']);
   });
 
   it('are of what somebody may read, while they may', async () => {
@@ -140,7 +141,12 @@ describe('announcements', () => {
     await openSaves(database()).save(writerOf(id).save(1, 'A'));
     wake();
     await adas.until(2);
-    expect(bobs.short()).toEqual(['version 1']);
+    // The foreign one never was there for bob; the other one is there no more.
+    expect(bobs.short()).toEqual(['missing', 'version 1', 'missing']);
+    await grantTo(database(), id, 'bob', 'editor');
+    wake();
+    await bobs.until(4);
+    expect(bobs.short().at(-1)).toBe('version 2');
   });
 
   it('stop for who stops, and survive a look that fails', async () => {

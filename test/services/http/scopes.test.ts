@@ -26,6 +26,7 @@ const rest = () =>
     database: database(),
     sender: 'me@example.com',
     webhooks: { allowedRanges: [] },
+    announcements: { watch: async () => ({ ids: [], stop: () => undefined }) },
     mailbox: true,
   });
 const whole = () => [...healthRoutes(readiness), ...rest()];
