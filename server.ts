@@ -189,7 +189,7 @@ async function start(self: Process): Promise<void> {
   const wakes = await openWakes(self, database);
   const announcements = startDocuments(self, database, wakes);
   const options = { database, sender, announcements, mailbox: mailbox !== undefined };
-  served = { database, routes: routesOf({ ...options, ...(webhooks && { webhooks }) }) };
+  served = { database, routes: routesOf({ ...options, ...(webhooks && { webhooks }) }, readiness) };
   // Again, because it closes before what its routes need; the first one is for a start that fails.
   shutdown.defer('http', () => http.close(httpGraceMs));
   startDeliveries(self, { database, channels, wakes });

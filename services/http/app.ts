@@ -7,6 +7,7 @@
 
 import { randomUUID } from 'node:crypto';
 import express, { type ErrorRequestHandler, type Express, type Router } from 'express';
+import helmet from 'helmet';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Database } from '../../persistence/database.ts';
@@ -33,6 +34,9 @@ export interface AppOptions {
   /** Asked at the first request behind the start. */
   readonly served: () => Served;
 }
+
+/** Answers are data. A page has a policy of its own. */
+const noContent = { defaultSrc: ["'none'"], frameAncestors: ["'none'"] };
 
 const requestId = /^[A-Za-z0-9._~-]{1,128}$/;
 
@@ -70,15 +74,12 @@ export function createApp(options: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by').set('etag', false).set('query parser', 'simple');
 
+  app.use(helmet({ contentSecurityPolicy: { useDefaults: false, directives: noContent } }));
   app.use((request, response, next) => {
     const given = request.get('x-request-id') ?? '';
     const id = requestId.test(given) ? given : randomUUID();
     response.locals['requestId'] = id;
-    response.set({
-      'X-Request-Id': id,
-      'X-Content-Type-Options': 'nosniff',
-      'Cache-Control': 'no-store',
-    });
+    response.set({ 'X-Request-Id': id, 'Cache-Control': 'no-store' });
     // Decoded it is a character that no text of ours can have.
     if (!/%00/.test(request.url)) return next();
     throw new ProblemError(problem(frame.malformed, 'A path or a query cannot hold NUL.'));
