@@ -109,35 +109,46 @@ export async function readAccess(
   return row;
 }
 
-export interface Page {
-  /** Ids below this one, in descending order: those of version 7 begin with the newest. */
-  readonly before: string | undefined;
+/** A document's place in lists, which never changes. */
+export interface Place {
+  /** As `printInstant` prints it. */
+  readonly createdAt: string;
+  readonly id: string;
+}
+
+export interface Listed {
+  /** What comes behind this one; undefined for the newest. */
+  readonly behind: Place | undefined;
   readonly limit: number;
+  /** The deleted ones instead of those that are there. */
   readonly deleted: boolean;
 }
 
-const largestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
-const isListed = `(case when $4 then d.deleted_at is not null else d.deleted_at is null end)`;
+const listed = `(d.created_at, d.id) < ($2::timestamptz, $3::uuid)
+  and case when $4 then d.deleted_at is not null else d.deleted_at is null end`;
 
 const listStatement = namedStatement<DocumentRow>(
   'document.list',
   `select ${columns}, 'owner' as access from fencepost.document d
-where d.owner = $1 and d.id <= $2 and d.id <> $5 and ${isListed}
+where d.owner = $1 and ${listed}
 union all
 select ${columns}, g.access from fencepost.document_grant g
 join fencepost.document d on d.id = g.document
-where g.grantee = $1 and g.document <= $2 and d.id <> $5 and ${isListed}
-order by id desc limit $3`,
+where g.grantee = $1 and ${listed}
+order by created_at desc, id desc limit $5`,
 );
 
-/** Lists what the actor owns or was granted, without contents. */
+/** Lists what the actor owns or was granted, the newest first, without contents. */
 export async function listDocuments(
   db: Kysely<Schema>,
   actor: string,
-  { before, limit, deleted }: Page,
+  { behind, limit, deleted }: Listed,
 ): Promise<readonly DocumentRow[]> {
-  const nil = '00000000-0000-0000-0000-000000000000';
-  return await listStatement(db, [actor, before ?? largestId, limit, deleted, before ?? nil]);
+  const { createdAt, id } = behind ?? {
+    createdAt: 'infinity',
+    id: 'ffffffff-ffff-ffff-ffff-ffffffffffff',
+  };
+  return await listStatement(db, [actor, createdAt, id, deleted, limit]);
 }
 
 /** Renames a document that is there, where the actor may edit it. Returns whether it did. */

@@ -27,7 +27,7 @@ export const documents = {
   deleted_at timestamptz,
   deleted_by text,
   check ((deleted_at is null) = (deleted_by is null))) with (fillfactor = 70)`,
-    'create index document_owned on fencepost.document (owner, id)',
+    'create index document_owned on fencepost.document (owner, created_at, id)',
     `create table fencepost.document_revision (
   document uuid not null references fencepost.document,
   version int8 not null check (version between 1 and ${largestVersion}),

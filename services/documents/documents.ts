@@ -19,6 +19,7 @@ import {
   listDocuments,
   listGrants,
   type NewDocumentRow,
+  type Place,
   putGrant,
   readDocument,
   renameDocument,
@@ -93,21 +94,27 @@ export async function showDocument(db: Database['db'], { id, actor }: Asked): Pr
 
 export interface Listing {
   readonly actor: string;
-  /** Ids below this one. */
-  readonly before?: string;
+  readonly behind?: Place;
   readonly limit: number;
   /** The deleted ones instead of those that are there. */
   readonly deleted?: boolean;
 }
 
-/** Lists what the actor owns or was granted; the next page is what comes before `next`. */
+export interface Listed {
+  readonly documents: readonly DocumentSummary[];
+  /** Behind this one there are more. */
+  readonly next: Place | null;
+}
+
+/** Lists what the actor owns or was granted, the newest first. */
 export async function showDocuments(
   db: Database['db'],
-  { actor, before, limit, deleted = false }: Listing,
-): Promise<{ readonly documents: readonly DocumentSummary[]; readonly next: string | null }> {
-  const rows = await listDocuments(db, actor, { before, limit: limit + 1, deleted });
+  { actor, behind, limit, deleted = false }: Listing,
+): Promise<Listed> {
+  const rows = await listDocuments(db, actor, { behind, limit: limit + 1, deleted });
   const documents = rows.slice(0, limit).map(summaryOf);
-  return { documents, next: rows.length > limit ? (documents.at(-1)?.id ?? null) : null };
+  const { createdAt = '', id = '' } = documents.at(-1) ?? {};
+  return { documents, next: rows.length > limit ? { createdAt, id } : null };
 }
 
 /** Renames a document. The content's version stays. */

@@ -2,7 +2,7 @@
 //
 // - It begins with the version that is current of each, so that a client which comes back needs no
 //   place to go on from.
-// - A client that does not read is not buffered for without end: its stream ends, and it comes back.
+// - A client that does not read is not buffered for without end: its stream ends, it comes back.
 
 import { once } from 'node:events';
 import { z } from 'zod';
@@ -56,6 +56,7 @@ export const eventRoutes = (announcements: Pick<Announcements, 'watch'>): readon
   eventRoute({
     path: '/v1/documents/events',
     scope: 'documents:read',
+    operation: 'followDocuments',
     summary: 'Follow the versions of documents',
     query: z.strictObject({
       id: many(documentId)

@@ -12,6 +12,7 @@ import {
   documentName,
   documentPage,
   documentView,
+  instant,
   newDocument,
   withContent,
 } from './answers.ts';
@@ -43,6 +44,7 @@ export interface DocumentRoutesOptions {
 }
 
 const params = z.strictObject({ id: documentId });
+const place = z.strictObject({ createdAt: instant, id: documentId });
 
 export function documentRoutes(options: DocumentRoutesOptions): readonly Route[] {
   const { database, announcements } = options;
@@ -51,6 +53,7 @@ export function documentRoutes(options: DocumentRoutesOptions): readonly Route[]
     method: 'post',
     path: '/v1/documents',
     scope: 'documents:write',
+    operation: 'createDocument',
     summary: 'Create a document',
     description: 'With an id of yours it may be sent again: the same one is answered with 200.',
     body: newDocument,
@@ -80,6 +83,7 @@ export function documentRoutes(options: DocumentRoutesOptions): readonly Route[]
     method: 'get',
     path: '/v1/documents',
     scope: 'documents:read',
+    operation: 'listDocuments',
     summary: 'List the documents that you own or that were shared with you',
     query: z.strictObject({
       ...pageQuery,
@@ -91,13 +95,10 @@ export function documentRoutes(options: DocumentRoutesOptions): readonly Route[]
     answers: { 200: documentPage },
     problems: [frame.invalidQuery],
   }).handle(async ({ query: { cursor, limit, deleted }, principal }) => {
-    const before = cursor === undefined ? undefined : readCursor(cursor, { deleted }, documentId);
-    if (cursor !== undefined && before === undefined) return badCursor();
-    const asked = { actor: principal.sub, limit, deleted };
-    const page = await showDocuments(database.db, {
-      ...asked,
-      ...(before !== undefined && { before }),
-    });
+    const behind = cursor === undefined ? undefined : readCursor(cursor, { deleted }, place);
+    if (cursor !== undefined && behind === undefined) return badCursor();
+    const asked = { actor: principal.sub, limit, deleted, ...(behind && { behind }) };
+    const page = await showDocuments(database.db, asked);
     const next = page.next === null ? null : printCursor({ deleted }, page.next);
     return { status: 200, body: { items: [...page.documents], next } };
   });
@@ -106,6 +107,7 @@ export function documentRoutes(options: DocumentRoutesOptions): readonly Route[]
     method: 'get',
     path: '/v1/documents/{id}',
     scope: 'documents:read',
+    operation: 'getDocument',
     summary: 'Read a document',
     params,
     answers: { 200: documentView },
@@ -121,6 +123,7 @@ export function documentRoutes(options: DocumentRoutesOptions): readonly Route[]
     method: 'delete',
     path: '/v1/documents/{id}',
     scope: 'documents:write',
+    operation: 'deleteDocument',
     summary: 'Delete a document; with If-Match, only while it is at that version',
     params,
     headers: ifMatch,
@@ -143,6 +146,7 @@ export function documentRoutes(options: DocumentRoutesOptions): readonly Route[]
     method: 'post',
     path: '/v1/documents/{id}/restore',
     scope: 'documents:write',
+    operation: 'undeleteDocument',
     summary: 'Bring a deleted document back as it was',
     description: 'Takes no Idempotency-Key: sent again it answers the same.',
     params,
@@ -161,6 +165,7 @@ export function documentRoutes(options: DocumentRoutesOptions): readonly Route[]
     method: 'put',
     path: '/v1/documents/{id}/name',
     scope: 'documents:write',
+    operation: 'renameDocument',
     summary: 'Rename a document; its version stays',
     params,
     body: z.strictObject({ name: documentName }),

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import type { Place } from '../../../persistence/documents.ts';
 import { hashOf } from '../../../services/documents/content.ts';
 import {
   bringBack,
@@ -84,9 +85,14 @@ describe('creating', () => {
 describe('listing', () => {
   it('goes page by page through what somebody owns or was granted, and nothing else', async () => {
     const actor = randomUUID();
-    const own = await Promise.all(
-      Array.from({ length: 3 }, () => newDocument(database(), { owner: actor })),
-    );
+    // Ids of any version: the order is that of their making.
+    const id = 'ffffffff-0000-4000-8000-000000000000';
+    await made({ id, actor });
+    const own = [
+      id,
+      await newDocument(database(), { owner: actor }),
+      await newDocument(database(), { owner: actor }),
+    ];
     const granted = await newDocument(database());
     await grantTo(database(), granted, actor, 'reader');
     const gone = await newDocument(database(), { owner: actor });
@@ -94,13 +100,13 @@ describe('listing', () => {
 
     const seen: string[] = [];
     let pages = 0;
-    for (let before: string | undefined; ; pages += 1) {
-      const page = await showDocuments(db(), { actor, limit: 2, ...(before && { before }) });
+    for (let behind: Place | undefined; ; pages += 1) {
+      const page = await showDocuments(db(), { actor, limit: 2, ...(behind && { behind }) });
       seen.push(...page.documents.map(({ id }) => id));
       if (page.next === null) break;
-      before = page.next;
+      behind = page.next;
     }
-    expect(seen).toEqual([...own, granted].toSorted().toReversed());
+    expect(seen).toEqual([...own, granted].toReversed());
     expect(pages).toBe(1);
     const trash = await showDocuments(db(), { actor, limit: 2, deleted: true });
     expect(trash.documents.map(({ id }) => id)).toEqual([gone]);

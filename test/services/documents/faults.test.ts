@@ -17,7 +17,7 @@ async function start() {
 }
 
 describe('an outcome that nobody heard', () => {
-  it('does not make a user conflict with themself: the same request again is the same success', async () => {
+  it('is no conflict with oneself: the same request again is the same success', async () => {
     const { ada, path } = await start();
     const save = saving(1, 'A');
     const first = await ada.call('PUT', path, save);
@@ -67,7 +67,7 @@ describe('an outcome that nobody heard', () => {
     expect((await next())?.data).toMatchObject({ saveId: save.saveId, writer: save.writer });
   });
 
-  it('of a closing tab lands behind the save that is still on its way, in both orders', async () => {
+  it('of a closing tab lands behind the save that is on its way, in both orders', async () => {
     const { ada, document } = await start();
     for (const isLate of [false, true]) {
       const path = `/v1/documents/${await document('x')}`;
@@ -116,7 +116,7 @@ describe('a save without a true expectation', () => {
     expect((await ada.call('GET', path)).body['version']).toBe(1);
   });
 
-  it('conflicts every second time where two take turns blindly, and overwrites nothing', async () => {
+  it('conflicts every second time where two take turns, and overwrites nothing', async () => {
     const { ada, bob, path } = await start();
     for (const version of [1, 2, 3]) {
       expect((await ada.call('PUT', path, saving(version, `a${version}`))).status).toBe(200);
