@@ -23,13 +23,15 @@ import { installMachines } from './persistence/definitions.ts';
 import { EmbeddedPostgresError } from './persistence/embedded-postgres-error.ts';
 import { checkLimits, type Limits, limitsBelow } from './persistence/limits.ts';
 import { migrate } from './persistence/migrate.ts';
-import { openWakeListener } from './persistence/wake-listener.ts';
+import { openWakeListener, type WakeListener } from './persistence/wake-listener.ts';
 import { type Config, ConfigError, readConfig } from './services/config.ts';
 import type { Channel } from './services/deliveries/channel.ts';
 import { emailChannel } from './services/deliveries/email.ts';
 import { startRetention } from './services/deliveries/retention.ts';
 import { webhookChannel } from './services/deliveries/webhook.ts';
 import { deliveryWork } from './services/deliveries/worker.ts';
+import { startAnnouncements } from './services/documents/announcements.ts';
+import { startThinning } from './services/documents/thinning.ts';
 import { createApp, type Served } from './services/http/app.ts';
 import { type Identify, identity, remoteKeys } from './services/http/identity.ts';
 import { listen } from './services/http/listener.ts';
@@ -114,12 +116,30 @@ function channelsOf({ config }: Process, smtpUrl: string): readonly Channel[] {
   return [email, webhookChannel({ secret, timeoutMs, allowedRanges: webhookAllowedRanges })];
 }
 
-async function startDeliveries(self: Process, database: Database, channels: readonly Channel[]) {
-  const { config, log, shutdown } = self;
+async function openWakes({ log, shutdown }: Process, database: Database): Promise<WakeListener> {
   const wakes = await openWakeListener(database, {
     onLost: (reason) => log.warn({ err: reason }, 'nobody wakes the workers, they poll'),
   });
   shutdown.defer('wake-ups', wakes.close);
+  return wakes;
+}
+
+function startDocuments({ log, shutdown }: Process, database: Database, wakes: WakeListener) {
+  const thinning = startThinning({ database, log });
+  shutdown.defer('thinning', thinning.close);
+  const announcements = startAnnouncements({ database, wakes, log });
+  shutdown.defer('announcements', announcements.close);
+  return announcements;
+}
+
+interface Deliveries {
+  readonly database: Database;
+  readonly channels: readonly Channel[];
+  readonly wakes: WakeListener;
+}
+
+function startDeliveries(self: Process, { database, channels, wakes }: Deliveries): void {
+  const { config, log, shutdown } = self;
   const retention = startRetention({ database, log });
   shutdown.defer('retention', retention.close);
   const { shutdownGraceMs: graceMs, sendTimeoutMs: timeoutMs, reapMs } = config;
@@ -166,11 +186,13 @@ async function start(self: Process): Promise<void> {
   const channels = channelsOf(self, config.smtpUrl ?? mailbox?.url ?? '');
   const webhooks = channels.length > 1 && { allowedRanges: config.webhookAllowedRanges };
   const sender = config.mailFrom;
-  const options = { database, sender, mailbox: mailbox !== undefined };
+  const wakes = await openWakes(self, database);
+  const announcements = startDocuments(self, database, wakes);
+  const options = { database, sender, announcements, mailbox: mailbox !== undefined };
   served = { database, routes: routesOf({ ...options, ...(webhooks && { webhooks }) }, readiness) };
   // Again, because it closes before what its routes need; the first one is for a start that fails.
   shutdown.defer('http', () => http.close(httpGraceMs));
-  await startDeliveries(self, database, channels);
+  startDeliveries(self, { database, channels, wakes });
   readiness.begin(database);
 
   if (!config.databaseUrl) await writeRunning(runningFile, { pid: process.pid, url: http.url });

@@ -3,6 +3,7 @@
 import { machines } from '../machines/all.ts';
 import type { Database } from '../persistence/database.ts';
 import { type DeliveryRoutesOptions, deliveryRoutes } from './deliveries/routes.ts';
+import { type DocumentRoutesOptions, documentRoutes } from './documents/routes.ts';
 import { documentationRoutes } from './http/documentation.ts';
 import { healthRoutes } from './http/health.ts';
 import type { Route } from './http/route.ts';
@@ -10,7 +11,7 @@ import { machineRoutes } from './machines/routes.ts';
 import { mailboxRoutes } from './mailbox/routes.ts';
 import type { Readiness } from './readiness.ts';
 
-export interface RoutesOptions extends DeliveryRoutesOptions {
+export interface RoutesOptions extends DeliveryRoutesOptions, DocumentRoutesOptions {
   readonly database: Database;
   /** Whether mails go to the development mailbox. */
   readonly mailbox: boolean;
@@ -24,6 +25,7 @@ export function routesOf(options: RoutesOptions, readiness: Asked): readonly Rou
     ...healthRoutes(readiness),
     ...deliveryRoutes(options),
     ...machineRoutes({ database: options.database, machines }),
+    ...documentRoutes(options),
     ...(options.mailbox ? mailboxRoutes(options.database) : []),
   ];
   return [...table, ...documentationRoutes(table)];
@@ -31,11 +33,12 @@ export function routesOf(options: RoutesOptions, readiness: Asked): readonly Rou
 
 /** Every route that there can be, as a table to read: nobody can call them. */
 export function describedRoutes(): readonly Route[] {
-  const database = new Proxy({} as Database, {
-    get() {
-      throw new Error('a described route is not called');
-    },
-  });
-  const options = { database, sender: '', webhooks: { allowedRanges: [] }, mailbox: true };
+  const uncalled = (): never => {
+    throw new Error('a described route is not called');
+  };
+  const database = new Proxy({} as Database, { get: uncalled });
+  const announcements = { watch: uncalled };
+  const webhooks = { allowedRanges: [] };
+  const options = { database, announcements, sender: '', webhooks, mailbox: true };
   return routesOf(options, { phase: 'starting', state: async () => 'starting' });
 }

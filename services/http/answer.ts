@@ -13,16 +13,17 @@ export interface Printed {
 const json = 'application/json';
 
 function printReply({ mediaType = json }: Pick<Route, 'mediaType'>, reply: Reply): Printed {
-  const { status, body, location, headers } = reply;
-  const text = mediaType === json ? JSON.stringify(body) : String(body);
+  const { status, body, text, location, headers } = reply;
+  const isEmpty = body === undefined && text === undefined;
+  const print = () => (mediaType === json ? JSON.stringify(body) : String(body));
   return {
     status,
     headers: {
       ...headers,
       ...(location !== undefined && { Location: location }),
-      ...(body !== undefined && { 'Content-Type': `${mediaType}; charset=utf-8` }),
+      ...(!isEmpty && { 'Content-Type': `${mediaType}; charset=utf-8` }),
     },
-    body: body === undefined ? '' : text,
+    body: isEmpty ? '' : (text ?? print()),
   };
 }
 

@@ -7,6 +7,7 @@
 
 import express, { type Request, type Response } from 'express';
 import { z } from 'zod';
+import { type JsonText, readJsonText } from './json-text.ts';
 import { type FieldProblem, frame, ProblemError, type ProblemKind, problem } from './problem.ts';
 import type { Route } from './route.ts';
 
@@ -116,15 +117,33 @@ export function readParameters(route: Route, request: Request): Input {
 const hasBody = ({ headers }: Request): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
+interface Body {
+  readonly value: unknown;
+  readonly textOf: JsonText['textOf'];
+}
+
+const noText = () => undefined;
+
 /**
  * Makes what reads the bodies of a route.
  * @throws ProblemError, or what express's parser throws.
  */
-export function bodyReader({ body: schema, mostBytes = usualMostBytes }: Route) {
-  const parse = express.json({ limit: mostBytes, strict: false });
-  return async (request: Request, response: Response): Promise<unknown> => {
+export function bodyReader({ body: schema, mostBytes = usualMostBytes, exact = false }: Route) {
+  const texts = new WeakMap<object, Buffer>();
+  const keep = (request: object, _response: unknown, text: Buffer) => texts.set(request, text);
+  const parse = express.json({ limit: mostBytes, strict: false, ...(exact && { verify: keep }) });
+
+  function textOf(request: Request): JsonText['textOf'] {
+    const sent = texts.get(request);
+    if (!sent) return noText;
+    const { problems, textOf: of } = readJsonText(sent.toString(), request.body);
+    if (problems.length > 0) throw refused(frame.invalid, problems);
+    return of;
+  }
+
+  return async (request: Request, response: Response): Promise<Body> => {
     if (!schema) {
-      if (!hasBody(request)) return undefined;
+      if (!hasBody(request)) return { value: undefined, textOf: noText };
       throw new ProblemError(problem(frame.unexpectedBody, 'Send the request without a body.'));
     }
     if (!request.is('application/json')) {
@@ -141,6 +160,7 @@ export function bodyReader({ body: schema, mostBytes = usualMostBytes }: Route) 
       const detail = `JSON is at most ${mostLevels} levels deep.`;
       throw refused(frame.invalid, [{ code: 'too_deep', pointer: pointerTo([deep]), detail }]);
     }
-    return read(schema, request.body, frame.invalid);
+    const value = read(schema, request.body, frame.invalid);
+    return { value, textOf: textOf(request) };
   };
 }

@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { canonical } from '../../persistence/definition-hash.ts';
+import { frame, problem } from './problem.ts';
 
 const checksumLength = 16;
 const longestCursor = 500;
@@ -34,6 +35,13 @@ export const pageQuery = {
     .optional()
     .meta({ description: 'What the page before gave as `next`' }),
 } as const;
+
+/** What a route with pages answers to a cursor that `readCursor` does not know. */
+export function badCursor() {
+  const detail = 'It is not one that was given for this list, with these filters.';
+  const errors = [{ code: 'bad_cursor', pointer: '/cursor', detail }];
+  return problem(frame.invalidQuery, 'Begin again without a cursor.', { errors });
+}
 
 /** The shape of a page. `next` is null on the last one. */
 export const pageOf = <T extends z.ZodType>(item: T) =>

@@ -28,10 +28,13 @@ type Answers = Readonly<Record<number, z.ZodType>>;
 export type Reply<A extends Answers = Answers> = {
   readonly [S in keyof A & number]: {
     readonly status: S;
-    readonly body: z.input<A[S]>;
     readonly location?: string;
     readonly headers?: Readonly<Record<string, string>>;
-  };
+  } & (
+    | { readonly body: z.input<A[S]>; readonly text?: never }
+    /** The body as it goes out: JSON that was kept as text is not read and printed again. */
+    | { readonly body?: never; readonly text: string }
+  );
 }[keyof A & number];
 
 /** What a handler is given: the request, checked. */
@@ -45,6 +48,8 @@ export interface Context<S extends Access, P, Q, H, B, Idempotent extends boolea
   readonly signal: AbortSignal;
   readonly requestId: string;
   readonly tx: Idempotent extends true ? Tx : undefined;
+  /** The text of a member of the body as it was sent, where the route is `exact`. */
+  readonly textOf: (member: string) => string | undefined;
 }
 
 interface Description<S extends Access> {
@@ -61,6 +66,8 @@ interface Description<S extends Access> {
   readonly mediaType?: string;
   /** The largest body in bytes; 1 MiB by default. */
   readonly mostBytes?: number;
+  /** A body of which JSON.parse would lose something is refused: members twice, long integers. */
+  readonly exact?: boolean;
 }
 
 interface Declared<

@@ -78,9 +78,9 @@ function handlerOf(route: Route, { identify, database, stopping }: RouterOptions
     };
     if ('events' in route) {
       const lastEventId = readLastEventId(request.headers['last-event-id']);
-      const body = await readBody(request, response);
+      const { value: body, textOf } = await readBody(request, response);
       const signal = AbortSignal.any([gone, stopping]);
-      const opened = await route.open({ ...context, body, signal, lastEventId });
+      const opened = await route.open({ ...context, body, textOf, signal, lastEventId });
       if (isProblem(opened)) return send(response, printed(route, opened, requestId));
       return await sendEvents(request, response, opened, {
         signal,
@@ -88,9 +88,9 @@ function handlerOf(route: Route, { identify, database, stopping }: RouterOptions
       });
     }
     const key = route.idempotent ? readKey(request.headers[keyHeader]) : undefined;
-    const body = await readBody(request, response);
+    const { value: body, textOf } = await readBody(request, response);
     if (!route.idempotent) {
-      const reply = await route.handle({ ...context, body });
+      const reply = await route.handle({ ...context, body, textOf });
       return send(response, printed(route, reply, requestId));
     }
     if (!database) throw new Error('an idempotent route needs a database');
@@ -101,7 +101,7 @@ function handlerOf(route: Route, { identify, database, stopping }: RouterOptions
       principal: principal?.sub ?? '',
       request: { ...input, body: request.body },
     };
-    const handle = (tx: Tx) => route.handle({ ...context, body, tx });
+    const handle = (tx: Tx) => route.handle({ ...context, body, textOf, tx });
     send(response, await handleOnce(database, asked, handle));
   };
 }

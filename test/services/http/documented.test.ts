@@ -47,7 +47,9 @@ describe('the documents of the route table', () => {
 
 describe('the documentation', () => {
   it('is served by the service itself, and allows nothing of elsewhere', async () => {
-    const options = { database: database(), sender: 'me@example.com', mailbox: false };
+    const announcements = { watch: async () => ({ ids: [], stop: () => undefined }) };
+    const sender = 'me@example.com';
+    const options = { database: database(), sender, announcements, mailbox: false };
     const api = await openApi({
       database: database(),
       routes: routesOf(options, readiness),
