@@ -86,6 +86,7 @@ export type SessionEvent =
   | { readonly type: 'cancel' }
   | { readonly type: 'discard' }
   | { readonly type: 'signed.in' }
+  | { readonly type: 'copy.stored'; readonly generation: number }
   | { readonly type: 'close' }
   | { readonly type: 'reopen' }
   // The browser.
@@ -119,7 +120,12 @@ export type SessionEvent =
   | { readonly type: 'stream.opened' }
   | { readonly type: 'stream.lost' }
   | { readonly type: 'signed.out'; readonly problem: Problem }
-  | { readonly type: 'access.lost'; readonly problem: Problem }
+  | {
+      readonly type: 'access.lost';
+      /** The save that was refused for it, if it was a save. */
+      readonly save: number | null;
+      readonly problem: Problem;
+    }
   | { readonly type: 'document.gone'; readonly problem: Problem }
   | {
       readonly type: 'saves.abandoned';

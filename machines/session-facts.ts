@@ -194,8 +194,11 @@ export function heardByRead(facts: Facts, { document }: EventOf<'document.read'>
   return { ...heardOf(facts, { version, by: updatedBy, at: updatedAt }), failures: 0, document };
 }
 
-export const onlyReading = ({ document }: Facts): Change => ({
-  document: document && { ...document, access: 'reader' },
+export const onlyReading = (facts: Facts, { save, problem }: EventOf<'access.lost'>): Change => ({
+  ...(save !== null && without(facts, save)),
+  document: facts.document && { ...facts.document, access: 'reader' },
+  choice: null,
+  problem,
 });
 
 /** The stored document as the content, under a lineage of its own, with nothing unsaved. */

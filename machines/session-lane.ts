@@ -46,6 +46,8 @@ const choosingLater = {
   discard: { target: '#discarding' },
 } as const;
 const editing = { edit: { actions: 'edit' } } as const;
+/** What is on the screen was stored as another document. */
+const copying = { 'copy.stored': { actions: 'noteCopy' } } as const;
 
 /** Substates of a state that follows what others save for as long as nothing is unsaved. */
 const following = {
@@ -173,9 +175,9 @@ export const lane = session.createStateConfig({
     release: { actions: 'release' },
     'version.announced': { actions: 'noteForeign' },
     'document.read': { guard: 'isForeignRead', actions: 'noteRead' },
-    'signed.out': { target: '#signedOut', actions: 'noteProblem' },
-    'access.lost': { target: '#readOnly', actions: ['noteProblem', 'loseAccess'] },
-    'document.gone': { target: '#gone', actions: 'noteProblem' },
+    'signed.out': { target: '#signedOut', actions: 'signOut' },
+    'access.lost': { target: '#readOnly', actions: 'loseAccess' },
+    'document.gone': { target: '#gone', actions: 'loseDocument' },
   },
   states: {
     loading: {
@@ -265,7 +267,7 @@ export const lane = session.createStateConfig({
       tags: 'conflict',
       description:
         'Somebody else saved first. Nothing is saved until the user chooses; edits go on into the draft.',
-      on: { ...editing, ...choosing },
+      on: { ...editing, ...choosing, ...copying },
     },
     signedOut: {
       id: 'signedOut',
@@ -280,19 +282,19 @@ export const lane = session.createStateConfig({
       id: 'readOnly',
       tags: 'read-only',
       description: 'The document may be read. What was edited stays in the draft.',
-      on: { ...editing, ...choosing },
+      on: { ...editing, ...choosingLater, ...copying },
       ...following,
     },
     gone: {
       id: 'gone',
       tags: 'gone',
       description: 'The document was deleted. The content is kept, to be stored as a new one.',
-      on: editing,
+      on: { ...editing, ...copying },
     },
     blocked: {
       tags: 'blocked',
       description: 'The server refuses this content. It is sent again only when it was edited.',
-      on: { edit: { target: 'dirty', actions: 'edit' }, ...choosing },
+      on: { edit: { target: 'dirty', actions: 'edit' }, ...choosing, ...copying },
     },
   },
 });

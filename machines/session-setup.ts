@@ -88,12 +88,17 @@ export const session = setup({
       facts.heardOf(context, foreign),
     ),
     noteRead: note('document.read', facts.heardByRead),
-    noteProblem: assign(({ context, event }) => ({
+    signOut: assign(({ context, event }) => ({
       ...facts.allUnclear(context),
       choice: null,
       problem: 'problem' in event ? event.problem : null,
     })),
-    loseAccess: assign(({ context }) => facts.onlyReading(context)),
+    loseAccess: note('access.lost', facts.onlyReading),
+    loseDocument: note('document.gone', (_, { problem }) => ({
+      unanswered: [],
+      choice: null,
+      problem,
+    })),
     conflictByRead: note('document.read', (_, { document }) => ({
       conflict: facts.conflictOf(document),
     })),
@@ -105,6 +110,9 @@ export const session = setup({
       context.choice ? facts.chosen(context, context.choice) : {},
     ),
     dropChoice: assign({ choice: null }),
+    noteCopy: note('copy.stored', ({ savedGeneration }, { generation }) => ({
+      savedGeneration: Math.max(savedGeneration, generation),
+    })),
     noteAbandoned: note('saves.abandoned', facts.abandoned),
     beginDiscard: assign({ discarded: null }),
     endDiscard: assign(({ context }, ended: 'reloaded' | 'edited' | 'failed') => ({
