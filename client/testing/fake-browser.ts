@@ -75,20 +75,21 @@ export function fakeBrowser(options: FakeBrowserOptions) {
       if (life === 'running') for (const hear of [...hearers]) hear(event);
     };
     pages.add(tell);
-    const { own, runDue } = pageClock(clock, () => life);
+    const lifeNow = (): Life => life;
+    const { own, runDue } = pageClock(clock, lifeNow);
     const caller: Caller = { page: name, user: () => state.user, isUp: () => state.up };
     const send = server.fetchFor(caller);
     /** Nobody is there to hear an answer. */
     const unheard = new Promise<HttpAnswer>(() => {});
     const environment: Environment = {
       async fetch(url, request) {
-        if (life !== 'running') return unheard;
+        if (lifeNow() !== 'running') return unheard;
         const answer = await send(url, request).catch((error: unknown) => {
-          if (life === 'dead') return unheard;
+          if (lifeNow() === 'dead') return unheard;
           throw error;
         });
-        if (life === 'frozen') throw new TypeError('Failed to fetch');
-        return life === 'dead' ? unheard : answer;
+        if (lifeNow() === 'frozen') throw new TypeError('Failed to fetch');
+        return lifeNow() === 'dead' ? unheard : answer;
       },
       openStream: server.streamFor(caller),
       clock: own,
