@@ -3,13 +3,14 @@
 // - A save's number becomes its save id here, once, so that it is the same over all retries.
 // - What the kind finds wrong with a content is refused here, without asking the server.
 // - An answer to a save that is not this session's own is none.
+// - That nobody was signed in, said of a request from before the last sign-in, says nothing.
 
 import type { Kind } from '../kinds/kind.ts';
 import type { SaveRequest } from '../kinds/wire.ts';
 import type { Save, SessionEvent } from '../machines/session-events.ts';
 import type { Effects } from '../machines/session-setup.ts';
 import { abandonEvent, readEvent, type SentSave, type saveEvent } from './receipts.ts';
-import type { Transport } from './transport.ts';
+import type { Answer, Call, Transport } from './transport.ts';
 
 export interface RemoteOptions {
   readonly transport: Transport;
@@ -24,6 +25,7 @@ export interface RemoteOptions {
 export interface Remote extends Pick<Effects, 'put' | 'read' | 'abandon'> {
   /** The number of a save by its save id; undefined where it is not this session's. */
   numberOf(saveId: string): number | undefined;
+  signedIn(): void;
 }
 
 export const documentPath = (id: string): string => `/v1/documents/${encodeURIComponent(id)}`;
@@ -41,6 +43,14 @@ export function remoteEffects(options: RemoteOptions): Remote {
     ids.set(number, saveId);
     numbers.set(saveId, number);
     return saveId;
+  };
+  let signIns = 0;
+  const ask = (call: Call, read: (answer: Answer) => SessionEvent, unheard: SessionEvent): void => {
+    const before = signIns;
+    transport(call).then((answer) => {
+      const event = read(answer);
+      send(event.type === 'signed.out' && before !== signIns ? unheard : event);
+    });
   };
   const sentAs = ({ number }: Save): SentSave => ({ save: number, saveId: idOf(number) });
 
@@ -61,12 +71,17 @@ export function remoteEffects(options: RemoteOptions): Remote {
         content: save.content as SaveRequest['content'],
         ...(save.after.length > 0 && { after: save.after.map(idOf) }),
       };
-      transport({ method: 'PUT', path, body }).then((answer) =>
-        send(options.readSave(answer, sent)),
-      );
+      ask({ method: 'PUT', path, body }, (answer) => options.readSave(answer, sent), {
+        type: 'save.unclear',
+        save: save.number,
+        waitMs: 0,
+      });
     },
     read(sequence) {
-      transport({ method: 'GET', path }).then((answer) => send(readEvent(answer, sequence)));
+      ask({ method: 'GET', path }, (answer) => readEvent(answer, sequence), {
+        type: 'read.failed',
+        sequence,
+      });
     },
     abandon(saves) {
       const sent = saves.map(sentAs);
@@ -75,10 +90,15 @@ export function remoteEffects(options: RemoteOptions): Remote {
         return;
       }
       const body = { writer, saveIds: sent.map(({ saveId }) => saveId) };
-      transport({ method: 'POST', path: `${path}/abandon`, body }).then((answer) =>
-        send(abandonEvent(answer, sent)),
+      ask(
+        { method: 'POST', path: `${path}/abandon`, body },
+        (answer) => abandonEvent(answer, sent),
+        { type: 'abandon.failed' },
       );
     },
     numberOf: (saveId) => numbers.get(saveId),
+    signedIn() {
+      signIns += 1;
+    },
   };
 }

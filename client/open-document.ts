@@ -173,7 +173,7 @@ export function openWith(options: OpenOptions, parts: typeof ownParts): Document
     cancel: () => core.send({ type: 'cancel' }),
     signedIn(user) {
       if (user !== core.options.user) return 'another-user';
-      core.send({ type: 'signed.in' });
+      core.signedIn();
       return 'resumed';
     },
   };

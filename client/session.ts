@@ -9,7 +9,7 @@ import type { Kind } from '../kinds/kind.ts';
 import { documentSession } from '../machines/document-session.ts';
 import type { Conflict, Foreign, SessionEvent } from '../machines/session-events.ts';
 import type { Facts } from '../machines/session-facts.ts';
-import { retryMs } from '../machines/session-setup.ts';
+import { type Effects, retryMs } from '../machines/session-setup.ts';
 import { draftEffects } from './draft-effects.ts';
 import { type DraftPlace, slotKey } from './draft-record.ts';
 import { createDraftStore } from './draft-store.ts';
@@ -39,12 +39,14 @@ export interface Parts {
   readonly machine: typeof documentSession;
   readonly readSave: typeof saveEvent;
   readonly mintWriter: (environment: Environment) => string;
+  readonly effects: (own: Effects, send: (event: SessionEvent) => void) => Effects;
 }
 
 export const parts: Parts = {
   machine: documentSession,
   readSave: saveEvent,
   mintWriter: (environment) => environment.uuid(),
+  effects: (own) => own,
 };
 
 /** A session from the inside, as the calls of the page see it. */
@@ -60,6 +62,7 @@ export interface Core {
   /** Waits for the first answer that is not undefined, asking after every change. */
   until<T>(probe: () => T | undefined): Promise<T>;
   findSiblings(): Promise<void>;
+  signedIn(): void;
   getSnapshot(): SessionSnapshot;
   listen(run: () => void): () => void;
   readonly ended: Promise<void>;
@@ -101,13 +104,14 @@ export function startSession(options: SessionOptions, world: SessionWorld): Core
     readSave: world.parts.readSave,
   });
   const draft = draftEffects({ place, writer, drafts, clock, facts, send });
+  const effects = world.parts.effects({ ...remote, ...draft }, send);
   const machine = world.parts.machine.provide({
     actions: {
-      put: (_, save) => save && remote.put(save),
-      read: (_, sequence) => remote.read(sequence),
-      abandon: (_, saves) => remote.abandon(saves),
-      writeDraft: () => draft.writeDraft(),
-      removeDraft: () => draft.removeDraft(),
+      put: (_, save) => save && effects.put(save),
+      read: (_, sequence) => effects.read(sequence),
+      abandon: (_, saves) => effects.abandon(saves),
+      writeDraft: () => effects.writeDraft(),
+      removeDraft: () => effects.removeDraft(),
     },
     delays: {
       retry: ({ context }) =>
@@ -155,9 +159,15 @@ export function startSession(options: SessionOptions, world: SessionWorld): Core
     if (foreign && members['writer'] !== writer) send({ type: 'version.announced', foreign });
   };
 
+  const hearNetwork = () => {
+    const knows = !actor.getSnapshot().matches({ connection: 'offline' });
+    if (page.isOnline() !== knows) send({ type: page.isOnline() ? 'online' : 'offline' });
+  };
   const leaveLock = locks.live(slot);
   const leavePage = page.listen((event) => {
     send({ type: event });
+    // A frozen page is told neither that the network went nor that it came.
+    if (event === 'wake' || event === 'show') hearNetwork();
     if (event === 'show') find();
   });
   const leaveStream = streams.listen(id, {
@@ -187,12 +197,16 @@ export function startSession(options: SessionOptions, world: SessionWorld): Core
     });
   });
   actor.start();
-  if (!page.isOnline()) send({ type: 'offline' });
+  hearNetwork();
 
   return {
     ...{ options, environment, transport, siblings, writer, send, facts, getSnapshot, ended },
     machine: () => actor.getSnapshot(),
     findSiblings: find,
+    signedIn() {
+      remote.signedIn();
+      send({ type: 'signed.in' });
+    },
     listen(run) {
       listeners.add(run);
       return () => listeners.delete(run);

@@ -3,7 +3,7 @@
 import type { Clock } from '../environment.ts';
 
 /** How often promises are let run; a request passes through fewer steps. */
-const turns = 60;
+const turns = 30;
 
 /** Lets everything happen that waits for no timer. */
 export async function settle(): Promise<void> {
@@ -21,6 +21,8 @@ export interface ManualClock extends Clock {
   advance(ms: number): Promise<void>;
   /** Moves the hands, as a user does. No timer notices. */
   jump(ms: number): void;
+  /** How much time has passed, whatever the hands say. */
+  elapsed(): number;
   /** Timers that are armed. */
   armed(): number;
 }
@@ -66,6 +68,7 @@ export function manualClock(start = 1_700_000_000_000): ManualClock {
     jump(ms) {
       offset += ms;
     },
+    elapsed: () => at,
     armed: () => timers.size,
   };
 }

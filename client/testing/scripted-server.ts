@@ -141,6 +141,10 @@ export function scriptedServer(server: WireServer, clock: Clock) {
     script(method: string, ...faults: readonly Fault[]) {
       scripts.set(method, [...(scripts.get(method) ?? []), ...faults]);
     },
+    /** Takes back what was scripted for a method. */
+    forget(method: string) {
+      scripts.delete(method);
+    },
     /** Decides about every request that no script is for. */
     always(decide: (method: string) => Fault | undefined) {
       fault = decide;
