@@ -1,0 +1,80 @@
+// The world of a session in a browser. Nothing here runs when the module is imported, so that a
+// server may import it to render.
+
+import type { Channel, Environment, Locks, Page, PageEvent } from './environment.ts';
+import { indexedMirror } from './indexed-mirror.ts';
+import { openStream } from './sse.ts';
+
+function channel(name: string): Channel | null {
+  if (typeof BroadcastChannel === 'undefined') return null;
+  const open = new BroadcastChannel(name);
+  return {
+    postMessage: (message) => open.postMessage(message),
+    listen: (hear) => {
+      open.onmessage = ({ data }) => hear(data);
+    },
+    close: () => open.close(),
+  };
+}
+
+/**
+ * `pagehide` and `visibilitychange` both fire when a tab is closed; `freeze` and `resume` are
+ * Chromium's. Source: https://developer.chrome.com/docs/web-platform/page-lifecycle-api
+ */
+function listen(hear: (event: PageEvent) => void): () => void {
+  const stop = new AbortController();
+  const options = { signal: stop.signal };
+  const on = (target: EventTarget, type: string, run: (event: Event) => void) =>
+    target.addEventListener(type, run, options);
+  const isPersisted = (event: Event) => 'persisted' in event && event.persisted === true;
+  on(document, 'visibilitychange', () =>
+    hear(document.visibilityState === 'hidden' ? 'hide' : 'show'),
+  );
+  on(document, 'freeze', () => hear('sleep'));
+  on(document, 'resume', () => hear('wake'));
+  on(window, 'pagehide', (event) => {
+    hear('hide');
+    if (isPersisted(event)) hear('sleep');
+  });
+  on(window, 'pageshow', (event) => {
+    if (isPersisted(event)) hear('wake');
+  });
+  on(window, 'online', () => hear('online'));
+  on(window, 'offline', () => hear('offline'));
+  return () => stop.abort();
+}
+
+const page: Page = {
+  isHidden: () => document.visibilityState === 'hidden',
+  isOnline: () => navigator.onLine,
+  listen,
+};
+
+/** `crypto.randomUUID` is there in secure contexts only; random bytes are there everywhere. */
+function uuid(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  const hex = [...bytes].map((byte, i) => {
+    const marked = i === 6 ? (byte & 0x0f) | 0x40 : i === 8 ? (byte & 0x3f) | 0x80 : byte;
+    return marked.toString(16).padStart(2, '0') + ([3, 5, 7, 9].includes(i) ? '-' : '');
+  });
+  return hex.join('');
+}
+
+export function browserEnvironment(): Environment {
+  return {
+    fetch: (url, request) => fetch(url, request),
+    openStream,
+    clock: {
+      now: () => Date.now(),
+      setTimeout: (run, ms) => setTimeout(run, ms),
+      clearTimeout: (timer) => clearTimeout(timer),
+    },
+    random: () => Math.random(),
+    uuid,
+    storage: () => window.localStorage,
+    mirror: indexedMirror(),
+    locks: (navigator.locks as Locks | undefined) ?? null,
+    channel,
+    page,
+  };
+}

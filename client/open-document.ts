@@ -1,0 +1,186 @@
+// `openDocument`: one session for all who hold a document in a page, however often it is mounted.
+//
+// - A session is the document's, not a component's: it outlives the last holder for as long as
+//   there is work to bring home, and opening again in that time gives the same session.
+// - Each holder closes for itself. A holder that was closed refuses edits, instead of losing them.
+
+import { browserEnvironment } from './browser.ts';
+import {
+  type Adopted,
+  adopt,
+  type Copied,
+  type DiscardResult,
+  discardAndReload,
+  discardSibling,
+  keepAsCopy,
+  type Rebased,
+  type Resolve,
+  rebase,
+  undo,
+} from './choices.ts';
+import type { Environment } from './environment.ts';
+import { type Closed, close, type Flushed, flush } from './saving.ts';
+import { type Core, parts as ownParts, type SessionOptions, startSession } from './session.ts';
+import type { SessionSnapshot } from './session-snapshot.ts';
+import { createStreams, type Streams } from './streams.ts';
+
+export interface OpenOptions extends SessionOptions {
+  /** The fault kit's, in tests. */
+  readonly environment?: Environment;
+}
+
+export interface Unsubscribe {
+  (): void;
+  readonly unsubscribe: () => void;
+}
+
+type Listener = (snapshot: SessionSnapshot) => void;
+
+/** A session in the hands of one holder. All calls may be passed on without their object. */
+export interface DocumentSession {
+  getSnapshot(): SessionSnapshot;
+  /** Calls at once, as a Svelte store does, and then after every change. */
+  subscribe(listener: Listener | { readonly next?: Listener }): Unsubscribe;
+  /** Resolves when there is a content to edit. */
+  whenLoaded(): Promise<void>;
+  /**
+   * Replaces the content. It must not be changed in place, before or after.
+   * @throws Error before the first read, and after `close`.
+   */
+  edit(content: unknown | ((content: unknown) => unknown)): void;
+  flush(): Promise<Flushed>;
+  close(): Promise<Closed>;
+  rebase(resolve: Resolve): Promise<Rebased>;
+  discardAndReload(): Promise<DiscardResult>;
+  keepAsCopy(name: string): Promise<Copied>;
+  /** Keeps other people's versions away while something is open, such as a cell. */
+  hold(): () => void;
+  adopt(key: string): Promise<Adopted>;
+  discardSibling(key: string): Promise<boolean>;
+  undo(): boolean;
+  /** Ends a choice that waits. */
+  cancel(): void;
+  /** Goes on after a sign-in, for the same user only. */
+  signedIn(user: string): 'resumed' | 'another-user';
+}
+
+interface Shared {
+  readonly core: Core;
+  holders: number;
+  holds: number;
+}
+
+interface Room {
+  readonly sessions: Map<string, Shared>;
+  readonly streams: Map<string, Streams>;
+}
+
+const rooms = new WeakMap<Environment, Room>();
+let browser: Environment | null = null;
+
+function roomOf(environment: Environment): Room {
+  const known = rooms.get(environment);
+  if (known) return known;
+  const room: Room = { sessions: new Map(), streams: new Map() };
+  rooms.set(environment, room);
+  return room;
+}
+
+function streamsOf(room: Room, environment: Environment, options: SessionOptions): Streams {
+  const { url, user, headers = {} } = options;
+  const key = JSON.stringify([url, user]);
+  const known = room.streams.get(key);
+  if (known) return known;
+  const streams = createStreams(environment, { url, user, headers });
+  room.streams.set(key, streams);
+  return streams;
+}
+
+function sharedOf(options: OpenOptions, parts: typeof ownParts): Shared {
+  browser ??= options.environment ? null : browserEnvironment();
+  const environment = options.environment ?? browser ?? browserEnvironment();
+  const room = roomOf(environment);
+  const key = JSON.stringify([options.url, options.kind.id, options.user, options.id]);
+  const known = room.sessions.get(key);
+  if (known) {
+    known.core.send({ type: 'reopen' });
+    return known;
+  }
+  const streams = streamsOf(room, environment, options);
+  const core = startSession(options, { environment, streams, parts });
+  const shared: Shared = { core, holders: 0, holds: 0 };
+  room.sessions.set(key, shared);
+  core.listen(() => {
+    const hasEnded = core.machine().matches({ holding: 'ended' });
+    if (hasEnded && room.sessions.get(key) === shared) room.sessions.delete(key);
+  });
+  return shared;
+}
+
+/** Opens a document, or takes hold of the session that this page has of it already. */
+export function openDocument(options: OpenOptions): DocumentSession {
+  return openWith(options, ownParts);
+}
+
+/** `openDocument` with parts of another making. */
+export function openWith(options: OpenOptions, parts: typeof ownParts): DocumentSession {
+  const shared = sharedOf(options, parts);
+  const { core } = shared;
+  shared.holders += 1;
+  let closed: Promise<Closed> | null = null;
+
+  return {
+    getSnapshot: core.getSnapshot,
+    subscribe(listener) {
+      const next = typeof listener === 'function' ? listener : listener.next;
+      const run = () => next?.(core.getSnapshot());
+      const stop = core.listen(run);
+      if (typeof listener === 'function') run();
+      return Object.assign(() => stop(), { unsubscribe: stop });
+    },
+    whenLoaded: () => core.until(() => (core.facts().base.version > 0 ? null : undefined)).then(),
+    edit(content) {
+      if (closed) throw new Error('This holder of the document was closed: nothing was edited.');
+      const facts = core.facts();
+      if (facts.base.version === 0) throw new Error('The document is not loaded: wait for it.');
+      const next = typeof content === 'function' ? content(facts.content) : content;
+      if (next !== facts.content) core.send({ type: 'edit', content: next });
+    },
+    flush: () => flush(core),
+    close() {
+      if (closed) return closed;
+      shared.holders -= 1;
+      closed = shared.holders > 0 ? flush(core).then(outcomeOf) : close(core);
+      return closed;
+    },
+    rebase: (resolve) => rebase(core, resolve),
+    discardAndReload: () => discardAndReload(core),
+    keepAsCopy: (name) => keepAsCopy(core, name),
+    hold() {
+      shared.holds += 1;
+      if (shared.holds === 1) core.send({ type: 'hold' });
+      let held = true;
+      return () => {
+        if (!held) return;
+        held = false;
+        shared.holds -= 1;
+        if (shared.holds === 0) core.send({ type: 'release' });
+      };
+    },
+    adopt: (key) => adopt(core, key),
+    discardSibling: (key) => discardSibling(core, key),
+    undo: () => undo(core),
+    cancel: () => core.send({ type: 'cancel' }),
+    signedIn(user) {
+      if (user !== core.options.user) return 'another-user';
+      core.signedIn();
+      return 'resumed';
+    },
+  };
+}
+
+/** Where the work is when a holder leaves and others stay. */
+function outcomeOf(flushed: Flushed): Closed {
+  if (flushed.outcome === 'saved') return 'saved';
+  return flushed.safe === 'page' ? 'kept' : 'drafted';
+}

@@ -1,0 +1,227 @@
+// The session of one document: the machine, with its effects in the world, and the calls of the
+// page. open-document.ts shares it among the page's holders.
+//
+// - All decisions are the machine's. What is here starts it, tells it what happens, and waits.
+// - A call that waits is answered by a value; none waits for a network that is away.
+
+import { createActor } from 'xstate';
+import type { Kind } from '../kinds/kind.ts';
+import { documentSession } from '../machines/document-session.ts';
+import type { Conflict, Foreign, SessionEvent } from '../machines/session-events.ts';
+import type { Facts } from '../machines/session-facts.ts';
+import { type Effects, retryMs } from '../machines/session-setup.ts';
+import { draftEffects } from './draft-effects.ts';
+import { type DraftPlace, slotKey } from './draft-record.ts';
+import { createDraftStore } from './draft-store.ts';
+import { remoteEffects } from './effects.ts';
+import type { Environment } from './environment.ts';
+import { saveEvent } from './receipts.ts';
+import { type SessionSnapshot, type Sibling, snapshotOf } from './session-snapshot.ts';
+import { findSiblings, type Siblings } from './siblings.ts';
+import type { MachineSnapshot } from './status.ts';
+import type { Streams } from './streams.ts';
+import { createTransport, type HeadersSource, type Transport } from './transport.ts';
+import { writerLocks } from './writer-lock.ts';
+
+export interface SessionOptions {
+  readonly url: string;
+  readonly id: string;
+  readonly kind: Kind;
+  /** Who is signed in, as the server names them. Drafts are this user's alone. */
+  readonly user: string;
+  readonly headers?: HeadersSource;
+  /** Called once for each conflict. Required, because a conflict that nobody shows loses work. */
+  readonly onConflict: (conflict: Conflict) => void;
+}
+
+/** What of a session can be exchanged, for tests that prove that they see mistakes. */
+export interface Parts {
+  readonly machine: typeof documentSession;
+  readonly readSave: typeof saveEvent;
+  readonly mintWriter: (environment: Environment) => string;
+  readonly effects: (own: Effects, send: (event: SessionEvent) => void) => Effects;
+}
+
+export const parts: Parts = {
+  machine: documentSession,
+  readSave: saveEvent,
+  mintWriter: (environment) => environment.uuid(),
+  effects: (own) => own,
+};
+
+/** A session from the inside, as the calls of the page see it. */
+export interface Core {
+  readonly options: SessionOptions;
+  readonly environment: Environment;
+  readonly transport: Transport;
+  readonly siblings: Siblings;
+  readonly writer: string;
+  send(event: SessionEvent): void;
+  machine(): MachineSnapshot;
+  facts(): Facts;
+  /** Waits for the first answer that is not undefined, asking after every change. */
+  until<T>(probe: () => T | undefined): Promise<T>;
+  findSiblings(): Promise<void>;
+  signedIn(): void;
+  getSnapshot(): SessionSnapshot;
+  listen(run: () => void): () => void;
+  readonly ended: Promise<void>;
+}
+
+export interface SessionWorld {
+  readonly environment: Environment;
+  readonly streams: Streams;
+  readonly parts: Parts;
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+function foreignOf({ version, by, at }: Members): Foreign | null {
+  if (!Number.isSafeInteger(version)) return null;
+  const text = (value: unknown) => (typeof value === 'string' ? value : null);
+  return { version: version as number, by: text(by), at: text(at) };
+}
+
+/** Starts a session. It ends by itself, when nobody holds it and nothing is left to do. */
+export function startSession(options: SessionOptions, world: SessionWorld): Core {
+  const { environment, streams } = world;
+  const { id, kind, user, url } = options;
+  const { clock, page } = environment;
+  const writer = world.parts.mintWriter(environment);
+  const place: DraftPlace = { kind: kind.id, user, document: id };
+  const slot = slotKey(place, writer);
+  const transport = createTransport(environment, { url, headers: options.headers ?? {} });
+  const drafts = createDraftStore(environment);
+  const locks = writerLocks(environment.locks);
+  const siblings = findSiblings({ place, own: slot, drafts, locks });
+  const listeners = new Set<() => void>();
+
+  const send = (event: SessionEvent): void => actor.send(event);
+  const facts = (): Facts => actor.getSnapshot().context;
+  const remote = remoteEffects({
+    ...{ transport, id, writer, kind, send },
+    mint: () => environment.uuid(),
+    readSave: world.parts.readSave,
+  });
+  const draft = draftEffects({ place, writer, drafts, clock, facts, send });
+  const effects = world.parts.effects({ ...remote, ...draft }, send);
+  const machine = world.parts.machine.provide({
+    actions: {
+      put: (_, save) => save && effects.put(save),
+      read: (_, sequence) => effects.read(sequence),
+      abandon: (_, saves) => effects.abandon(saves),
+      writeDraft: () => effects.writeDraft(),
+      removeDraft: () => effects.removeDraft(),
+    },
+    delays: {
+      retry: ({ context }) =>
+        Math.max(context.waitMs, retryMs(context) * (0.5 + environment.random() / 2)),
+    },
+  });
+  const actor = createActor(machine, {
+    clock: {
+      setTimeout: (run, ms) => clock.setTimeout(run, ms),
+      clearTimeout: (timer) => clock.clearTimeout(timer),
+    },
+  });
+
+  let offered: readonly Omit<Sibling, 'stale'>[] = [];
+  let seen: { machine: MachineSnapshot; offered: typeof offered; snapshot: SessionSnapshot };
+  const getSnapshot = (): SessionSnapshot => {
+    const now = actor.getSnapshot();
+    if (seen?.machine !== now || seen.offered !== offered) {
+      seen = { machine: now, offered, snapshot: snapshotOf(now, offered) };
+    }
+    return seen.snapshot;
+  };
+  const notify = () => {
+    for (const run of [...listeners]) run();
+  };
+  const find = async (): Promise<void> => {
+    if (facts().base.version === 0) return;
+    offered = await siblings.find(facts().base);
+    notify();
+  };
+
+  const heard = (type: string, data: unknown): void => {
+    const members = data as Members;
+    if (type === 'deleted') {
+      const problem = { code: 'document_gone', detail: 'The document was deleted.' };
+      send({ type: 'document.gone', problem });
+      return;
+    }
+    const save = remote.numberOf(String(members['saveId']));
+    if (save !== undefined) {
+      send({ type: 'save.announced', save });
+      return;
+    }
+    const foreign = foreignOf(members);
+    if (foreign && members['writer'] !== writer) send({ type: 'version.announced', foreign });
+  };
+
+  const hearNetwork = () => {
+    const knows = !actor.getSnapshot().matches({ connection: 'offline' });
+    if (page.isOnline() !== knows) send({ type: page.isOnline() ? 'online' : 'offline' });
+  };
+  const leaveLock = locks.live(slot);
+  const leavePage = page.listen((event) => {
+    send({ type: event });
+    // A frozen page is told neither that the network went nor that it came.
+    if (event === 'wake' || event === 'show') hearNetwork();
+    if (event === 'show') find();
+  });
+  const leaveStream = streams.listen(id, {
+    opened: () => send({ type: 'stream.opened' }),
+    lost: () => send({ type: 'stream.lost' }),
+    heard,
+  });
+
+  let conflict: Conflict | null = null;
+  let isLoaded = false;
+  const ended = new Promise<void>((resolve) => {
+    actor.subscribe((now) => {
+      if (now.matches({ holding: 'ended' })) {
+        for (const leave of [leavePage, leaveStream, leaveLock]) leave();
+        resolve();
+        actor.stop();
+      }
+      const isConflict = now.matches({ lane: 'conflict' });
+      const met = isConflict ? now.context.conflict : null;
+      if (met && !conflict) queueMicrotask(() => options.onConflict(met));
+      conflict = met;
+      if (!isLoaded && now.context.base.version > 0) {
+        isLoaded = true;
+        find();
+      }
+      notify();
+    });
+  });
+  actor.start();
+  hearNetwork();
+
+  return {
+    ...{ options, environment, transport, siblings, writer, send, facts, getSnapshot, ended },
+    machine: () => actor.getSnapshot(),
+    findSiblings: find,
+    signedIn() {
+      remote.signedIn();
+      send({ type: 'signed.in' });
+    },
+    listen(run) {
+      listeners.add(run);
+      return () => listeners.delete(run);
+    },
+    until(probe) {
+      return new Promise((resolve) => {
+        const ask = () => {
+          const answer = probe();
+          if (answer === undefined) return;
+          listeners.delete(ask);
+          resolve(answer);
+        };
+        listeners.add(ask);
+        ask();
+      });
+    },
+  };
+}

@@ -1,0 +1,196 @@
+// One stream of versions for all sessions of a page, and, where the browser can, one for all its
+// pages: six streams over HTTP/1.1 would block the saves of the seventh tab.
+//
+// - Who holds the Web Lock of the stream opens it, for the documents of every page, and tells the
+//   others what it hears by a BroadcastChannel. A page that falls asleep lets go of the lock.
+// - A stream that was opened again may have missed something: every session is told `opened`, and
+//   reads. Losing events therefore costs time and nothing else.
+// - Without locks or channel each page has a stream of its own.
+
+import type { Channel, Environment } from './environment.ts';
+import type { Headers, HeadersSource } from './transport.ts';
+
+export interface StreamListener {
+  readonly opened: () => void;
+  readonly lost: () => void;
+  readonly heard: (type: string, data: unknown) => void;
+}
+
+export interface Streams {
+  /** Returns how to stop listening. */
+  listen(document: string, listener: StreamListener): () => void;
+}
+
+type Message =
+  | { readonly type: 'want'; readonly page: string; readonly ids: readonly string[] }
+  | { readonly type: 'who' }
+  | { readonly type: 'opened' | 'lost' }
+  | { readonly type: 'heard'; readonly event: string; readonly id: string; readonly data: unknown };
+
+export interface StreamsOptions {
+  readonly url: string;
+  readonly user: string;
+  readonly headers: HeadersSource;
+}
+
+const firstWaitMs = 1000;
+const mostWaitMs = 30_000;
+const gatherMs = 50;
+
+function parsed(text: string): { readonly id?: unknown } | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+export function createStreams(
+  environment: Environment,
+  { url, user, headers }: StreamsOptions,
+): Streams {
+  const { clock, locks } = environment;
+  const name = `fencepost:events:${url}:${user}`;
+  const me = environment.uuid();
+  const listeners = new Map<string, Set<StreamListener>>();
+  /** The documents of other pages, as they said. */
+  const wanted = new Map<string, readonly string[]>();
+  let channel: Channel | null = null;
+  let stopPage = () => {};
+  let letGo: (() => void) | null = null;
+  let leads = false;
+  let isOpen = false;
+  let closeStream = () => {};
+  let timer: ReturnType<typeof clock.setTimeout> | null = null;
+  let waitMs = firstWaitMs;
+
+  const all = (run: (listener: StreamListener) => void) => {
+    for (const each of [...listeners.values()].flatMap((set) => [...set])) run(each);
+  };
+  const tell = (message: Message) => channel?.postMessage(message);
+  const take = (message: Message) => {
+    if (message.type === 'opened') all(({ opened }) => opened());
+    if (message.type === 'lost') all(({ lost }) => lost());
+    if (message.type !== 'heard') return;
+    for (const { heard } of listeners.get(message.id) ?? []) heard(message.event, message.data);
+  };
+  const both = (message: Message) => {
+    tell(message);
+    take(message);
+  };
+  const ids = () => [...new Set([...listeners.keys(), ...[...wanted.values()].flat()])].toSorted();
+
+  const later = (ms: number) => {
+    if (timer !== null) clock.clearTimeout(timer);
+    timer = clock.setTimeout(open, ms);
+  };
+  const drop = () => {
+    if (timer !== null) clock.clearTimeout(timer);
+    timer = null;
+    closeStream();
+    closeStream = () => {};
+    if (isOpen) both({ type: 'lost' });
+    isOpen = false;
+  };
+  const stream = (own: Headers) => {
+    const query = ids().map((id) => `id=${encodeURIComponent(id)}`);
+    closeStream = environment.openStream(`${url}/v1/documents/events?${query.join('&')}`, own, {
+      opened: () => {
+        isOpen = true;
+        waitMs = firstWaitMs;
+        both({ type: 'opened' });
+      },
+      heard: ({ type, data }) => {
+        const value = parsed(data);
+        if (typeof value?.id !== 'string') return;
+        both({ type: 'heard', event: type, id: value.id, data: value });
+      },
+      lost: () => {
+        drop();
+        later(waitMs * (0.5 + environment.random() / 2));
+        waitMs = Math.min(mostWaitMs, waitMs * 2);
+      },
+    });
+  };
+  function open() {
+    drop();
+    if (!leads || ids().length === 0) return;
+    const own = typeof headers === 'function' ? headers() : headers;
+    if (own instanceof Promise) own.then(stream, () => later(waitMs));
+    else stream(own);
+  }
+  const lead = () => {
+    leads = true;
+    tell({ type: 'who' });
+    later(gatherMs);
+  };
+  const rest = () => {
+    leads = false;
+    drop();
+    letGo?.();
+    letGo = null;
+  };
+  const want = () => tell({ type: 'want', page: me, ids: [...listeners.keys()] });
+
+  const stand = () => {
+    if (!locks || !channel) return lead();
+    if (letGo) return;
+    let ended = false;
+    let release = () => {};
+    letGo = () => {
+      ended = true;
+      release();
+    };
+    locks
+      .request(name, {}, () => {
+        if (ended) return Promise.resolve();
+        lead();
+        return new Promise<void>((resolve) => {
+          release = resolve;
+        });
+      })
+      .catch(() => lead());
+  };
+  const hear = (raw: unknown) => {
+    const message = raw as Message;
+    if (message.type === 'who') want();
+    else if (message.type === 'want') {
+      if (message.ids.length > 0) wanted.set(message.page, message.ids);
+      else wanted.delete(message.page);
+      if (leads) later(gatherMs);
+    } else take(message);
+  };
+  const start = () => {
+    channel = environment.channel(name);
+    channel?.listen(hear);
+    stopPage = environment.page.listen((event) => {
+      if (event === 'sleep' || event === 'offline') rest();
+      if (event === 'wake' || event === 'online') stand();
+    });
+    stand();
+  };
+  const end = () => {
+    rest();
+    stopPage();
+    channel?.close();
+    channel = null;
+  };
+
+  return {
+    listen(document, listener) {
+      if (listeners.size === 0) start();
+      const set = listeners.get(document) ?? new Set();
+      listeners.set(document, set.add(listener));
+      want();
+      if (leads) later(gatherMs);
+      return () => {
+        set.delete(listener);
+        if (set.size > 0) return;
+        listeners.delete(document);
+        want();
+        if (listeners.size === 0) end();
+      };
+    },
+  };
+}

@@ -1,0 +1,117 @@
+// Requests to the server, and what their answers can mean before anybody reads the body.
+//
+// - A redirect is never followed, and a page where JSON was expected is a sign-in page: neither is
+//   the answer to what was asked.
+// - Where `headers` is a plain function, the request leaves in the very tick of the call, because a
+//   page that is being closed has no other.
+// - The body is read always: an unread one holds the budget of `keepalive`.
+
+import type { Environment, HttpAnswer } from './environment.ts';
+import { keepaliveBudget } from './keepalive.ts';
+
+export type Headers = Readonly<Record<string, string>>;
+export type HeadersSource = Headers | (() => Headers | Promise<Headers>);
+
+export type Answer =
+  | {
+      readonly type: 'answered';
+      readonly status: number;
+      /** Undefined where it is no JSON. */
+      readonly body: unknown;
+      readonly waitMs: number;
+    }
+  | { readonly type: 'signed-out' }
+  | { readonly type: 'broken'; readonly because: string };
+
+export interface Call {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+export type Transport = (call: Call) => Promise<Answer>;
+
+const timeoutMs = 30_000;
+const mostWaitMs = 300_000;
+
+/** `Retry-After` in seconds; a date is not worth the trust in two clocks. */
+function waitMsOf(answer: HttpAnswer): number {
+  const text = answer.headers.get('retry-after') ?? '';
+  return /^\d{1,9}$/.test(text) ? Math.min(Number(text) * 1000, mostWaitMs) : 0;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+async function read(answer: HttpAnswer): Promise<Answer> {
+  const { status, type, redirected } = answer;
+  const text = type === 'opaqueredirect' ? '' : await answer.text();
+  const isRedirect = type === 'opaqueredirect' || redirected || (status >= 300 && status < 400);
+  if (isRedirect || status === 401) return { type: 'signed-out' };
+  const body = parsed(text);
+  if (status < 300 && body === undefined) {
+    const isPage = answer.headers.get('content-type')?.includes('text/html') && text !== '';
+    return isPage ? { type: 'signed-out' } : { type: 'broken', because: 'no JSON' };
+  }
+  return { type: 'answered', status, body, waitMs: waitMsOf(answer) };
+}
+
+export interface TransportOptions {
+  readonly url: string;
+  readonly headers: HeadersSource;
+}
+
+export function createTransport(
+  environment: Environment,
+  { url, headers }: TransportOptions,
+): Transport {
+  const { clock, page } = environment;
+  const budget = keepaliveBudget();
+
+  const send = async (call: Call, own: Headers): Promise<Answer> => {
+    const body = call.body === undefined ? undefined : JSON.stringify(call.body);
+    const stop = new AbortController();
+    const timer = clock.setTimeout(() => stop.abort(), timeoutMs);
+    const lease = page.isHidden() && body !== undefined ? budget.take(body) : null;
+    const request = (keepalive: boolean) =>
+      environment.fetch(url + call.path, {
+        method: call.method,
+        headers: {
+          accept: 'application/json',
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...own,
+        },
+        ...(body !== undefined && { body }),
+        keepalive,
+        redirect: 'manual',
+        signal: stop.signal,
+      });
+    const late = new Promise<Answer>((resolve) => {
+      stop.signal.addEventListener('abort', () => resolve({ type: 'broken', because: 'timeout' }));
+    });
+    try {
+      // The browser's budget is the page's: others may have used it up, and then it refuses.
+      const sent = lease ? request(true).catch(() => request(false)) : request(false);
+      return await Promise.race([sent.then(read), late]);
+    } catch {
+      return { type: 'broken', because: 'network' };
+    } finally {
+      clock.clearTimeout(timer);
+      lease?.();
+    }
+  };
+
+  return (call) => {
+    const own = typeof headers === 'function' ? headers() : headers;
+    if (!(own instanceof Promise)) return send(call, own);
+    return own.then(
+      (ready) => send(call, ready),
+      () => ({ type: 'broken', because: 'headers' }),
+    );
+  };
+}

@@ -1,0 +1,120 @@
+// The session of one document in one page: from the first read to the end of the last edit. It
+// runs in the browser, over the versioned document on the server; client/ drives it.
+//
+// Four regions. `lane`: where the work is on its way to the server. `connection`: whether the
+// network and the stream of events are there. `draft`: the copy in the browser's storage.
+// `holding`: whether somebody in the page still holds the session.
+//
+// - At most one save is unanswered, and beside it one flush, sent because the page was hidden.
+// - Work leaves by a receipt or by a choice of the user. No state drops it; in no state but
+//   `loading` is an edit refused.
+// - Nothing is saved in `conflict`, `signedOut`, `readOnly`, `gone` and `blocked`.
+// - A tag of the lane is the status that people see.
+//
+// Effects are named actions (put, read, abandon, writeDraft, …) which client/ provides, and not
+// invoked actors: a save outlives the state that sent it, and its answer is an event like others.
+
+import { and, not, stateIn } from 'xstate';
+import { nothingKnown } from './session-facts.ts';
+import { lane } from './session-lane.ts';
+import { session } from './session-setup.ts';
+
+const connection = session.createStateConfig({
+  description: 'Whether the network and the stream of versions are there.',
+  initial: 'online',
+  states: {
+    online: {
+      initial: 'connecting',
+      on: { offline: 'offline' },
+      states: {
+        connecting: { on: { 'stream.opened': 'live' } },
+        live: {
+          description: 'Versions that others save are heard of at once.',
+          on: { 'stream.lost': 'connecting' },
+        },
+      },
+    },
+    offline: {
+      description: 'The browser says that there is no network. Saves wait; drafts go on.',
+      on: { online: 'online' },
+    },
+  },
+});
+
+const now = { target: 'writing' } as const;
+
+const draft = session.createStateConfig({
+  description: 'The copy in the storage of the browser.',
+  initial: 'none',
+  states: {
+    none: {
+      description: 'All there is to keep is on the server.',
+      always: { guard: 'isUnsaved', target: 'behind' },
+    },
+    behind: {
+      description: 'The draft lacks edits of the last moment.',
+      always: { guard: not('isUnsaved'), target: 'none', actions: ['removeDraft', 'forgetDraft'] },
+      after: { draft: now },
+      on: { hide: now, sleep: now, close: now, 'save.conflicted': now },
+    },
+    writing: {
+      entry: 'writeDraft',
+      on: {
+        'draft.written': {
+          target: 'kept',
+          actions: 'noteDraft',
+        },
+        'draft.failed': {
+          target: 'unavailable',
+          actions: 'noteDraftTrouble',
+        },
+      },
+    },
+    kept: {
+      description: 'What is on the screen is in the draft. It goes with the receipt for it.',
+      always: [
+        { guard: not('isUnsaved'), target: 'none', actions: ['removeDraft', 'forgetDraft'] },
+        { guard: not('isDrafted'), target: 'behind' },
+      ],
+    },
+    unavailable: {
+      description: 'The storage is full or blocked: the work is in this page alone.',
+      always: { guard: not('isUnsaved'), target: 'none', actions: ['removeDraft', 'forgetDraft'] },
+      after: { roomAgain: now },
+      on: { edit: 'behind', hide: now, sleep: now, close: now },
+    },
+  },
+});
+
+const holding = session.createStateConfig({
+  description: 'Whether somebody in the page holds the session.',
+  initial: 'open',
+  states: {
+    open: { on: { close: 'lingering' } },
+    lingering: {
+      description: 'The last holder let go. Opening again gives this very session.',
+      after: { linger: 'ending' },
+      on: { reopen: 'open' },
+    },
+    ending: {
+      description: 'Ends when nothing is unanswered and the work is saved or in the draft.',
+      always: [
+        { guard: and(['isSettled', not('isUnsaved')]), target: 'ended' },
+        {
+          guard: and(['isSettled', 'isDrafted', not(stateIn({ lane: 'dirty' }))]),
+          target: 'ended',
+        },
+      ],
+      on: { reopen: 'open' },
+    },
+    ended: {},
+  },
+});
+
+export const documentSession = session.createMachine({
+  id: 'documentSession',
+  description: 'The editing of one document in one page.',
+  type: 'parallel',
+  context: nothingKnown,
+  states: { lane, connection, draft, holding },
+});

@@ -1,0 +1,130 @@
+// The parts that the document session's regions are made of: guards, effects and facts, by name.
+//
+// - An action is either an effect, which does nothing here and is provided by client/, or an
+//   assignment by a function of session-facts.ts.
+// - Delays are in milliseconds. client/ provides `retry` with dice.
+
+import { assign, setup, stateIn } from 'xstate';
+import type { Save, SessionEvent } from './session-events.ts';
+import * as facts from './session-facts.ts';
+
+export const delaysMs = {
+  debounce: 800,
+  latest: 5000,
+  draft: 250,
+  linger: 1000,
+  roomAgain: 30_000,
+} as const;
+
+/** What the machine asks for. Each is answered by events, sooner or later. */
+export interface Effects {
+  readonly put: (save: Save) => void;
+  readonly read: (sequence: number) => void;
+  readonly abandon: (saves: readonly Save[]) => void;
+  readonly writeDraft: () => void;
+  readonly removeDraft: () => void;
+}
+
+/** The wait before what failed is tried again, without dice; what the server asked for counts. */
+export const retryMs = ({ failures, waitMs }: facts.Facts): number =>
+  Math.max(waitMs, Math.min(30_000, 500 * 2 ** Math.min(failures, 10)));
+
+type Change = Partial<facts.Facts>;
+
+/** An assignment of what a function of the facts says, for one type of event. */
+const note = <T extends SessionEvent['type']>(
+  type: T,
+  change: (context: facts.Facts, event: facts.EventOf<T>) => Change,
+) =>
+  assign<facts.Facts, SessionEvent, undefined, SessionEvent, never>(({ context, event }) =>
+    event.type === type ? change(context, event as facts.EventOf<T>) : {},
+  );
+
+export const session = setup({
+  types: { context: {} as facts.Facts, events: {} as SessionEvent },
+  delays: { ...delaysMs, retry: ({ context }) => retryMs(context) },
+  guards: {
+    isOnline: stateIn({ connection: 'online' }),
+    isUnsaved: ({ context }) => facts.isUnsaved(context),
+    isDrafted: ({ context }) => facts.isDrafted(context),
+    isAnswerOut: ({ context }) => context.unanswered.some(({ phase }) => phase === 'sent'),
+    isUnclear: ({ context }) => context.unanswered.some(({ phase }) => phase === 'unclear'),
+    isSettled: ({ context }) => context.unanswered.length === 0,
+    isConflicted: ({ context }) => context.conflict !== null,
+    isRefused: ({ context }) => context.refused?.generation === context.generation,
+    isReader: ({ context }) => context.document?.access === 'reader',
+    isLoaded: ({ context }) => context.base.version > 0,
+    isBehindOthers: ({ context }) => facts.isStale(context) && !context.held,
+    canFlush: ({ context }) => facts.canFlush(context),
+    isLatestRead: ({ context, event }) =>
+      event.type === 'document.read' && event.sequence === context.reads,
+    isLatestFailure: ({ context, event }) =>
+      event.type === 'read.failed' && event.sequence === context.reads,
+    isNewerRead: ({ context, event }) =>
+      event.type === 'document.read' && facts.isNewerRead(context, event) && !context.held,
+    isForeignRead: ({ context, event }) =>
+      event.type === 'document.read' && facts.isNewerRead(context, event),
+  },
+  actions: {
+    // Effects, which client/ provides.
+    put: (_, _save: Save | undefined) => {},
+    read: (_, _sequence: number) => {},
+    abandon: (_, _saves: readonly Save[]) => {},
+    writeDraft: () => {},
+    removeDraft: () => {},
+    // Facts.
+    edit: note('edit', (context, { content }) => facts.edited(context, content)),
+    beginSave: assign(({ context }) => facts.begun(context, 'save')),
+    beginFlush: assign(({ context }) => facts.begun(context, 'flush')),
+    retrySave: assign(({ context }) => facts.retried(context)),
+    countRead: assign(({ context }) => ({ reads: context.reads + 1 })),
+    countFailure: assign(({ context }) => ({ failures: context.failures + 1 })),
+    noteStored: note('save.stored', facts.stored),
+    noteOvertaken: note('save.overtaken', facts.overtaken),
+    noteConflict: note('save.conflicted', facts.conflicted),
+    noteRefusal: note('save.refused', facts.refused),
+    noteUnclear: note('save.unclear', facts.unclear),
+    noteForeign: note('version.announced', (context, { foreign }) =>
+      facts.heardOf(context, foreign),
+    ),
+    noteRead: note('document.read', facts.heardByRead),
+    signOut: assign(({ context, event }) => ({
+      ...facts.allUnclear(context),
+      choice: null,
+      problem: 'problem' in event ? event.problem : null,
+    })),
+    loseAccess: note('access.lost', facts.onlyReading),
+    loseDocument: note('document.gone', (_, { problem }) => ({
+      unanswered: [],
+      choice: null,
+      problem,
+    })),
+    conflictByRead: note('document.read', (_, { document }) => ({
+      conflict: facts.conflictOf(document),
+    })),
+    takeOver: note('document.read', (context, { document }) => facts.takenOver(context, document)),
+    shelve: assign(({ context }) => ({ shelf: facts.shelved(context, 'discard') })),
+    choose: note('choose', facts.chosen),
+    chooseLater: note('choose', (_, choice) => ({ choice })),
+    applyChoice: assign(({ context }) =>
+      context.choice ? facts.chosen(context, context.choice) : {},
+    ),
+    dropChoice: assign({ choice: null }),
+    noteCopy: note('copy.stored', ({ savedGeneration }, { generation }) => ({
+      savedGeneration: Math.max(savedGeneration, generation),
+    })),
+    noteAbandoned: note('saves.abandoned', facts.abandoned),
+    beginDiscard: assign({ discarded: null }),
+    endDiscard: assign(({ context }, ended: 'reloaded' | 'edited' | 'failed') => ({
+      discarded: { committed: context.discarded?.committed ?? [], ended },
+    })),
+    hold: assign({ held: true }),
+    release: assign({ held: false }),
+    noteDraft: note('draft.written', (_, { generation, base }) => ({
+      draft: { generation, base },
+      draftTrouble: null,
+    })),
+    noteDraftTrouble: note('draft.failed', (_, { because }) => ({ draftTrouble: because })),
+    forgetDraft: assign({ draft: null, draftTrouble: null }),
+  },
+});
