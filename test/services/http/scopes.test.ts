@@ -19,6 +19,7 @@ const decided: Readonly<Record<string, string>> = {
   'GET /v1/deliveries': 'deliveries:read',
   'GET /v1/deliveries/{id}': 'deliveries:read',
   'POST /v1/deliveries/{id}/redrive': 'deliveries:write',
+  'GET /metrics': 'metrics:read',
   'GET /dev/mailbox': 'local',
   'GET /openapi.json': 'public',
   'GET /docs': 'public',
@@ -34,6 +35,7 @@ const whole = () =>
       sender: 'me@example.com',
       webhooks: { allowedRanges: [] },
       mailbox: true,
+      metrics: { read: async () => '' },
     },
     readiness,
   );
