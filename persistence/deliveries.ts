@@ -1,7 +1,7 @@
 // What the outbox's own pages and commands read: a delivery, what happened to it, and what became
 // of it. Moving one is the door's.
 
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { outbox } from '../machines/outbox.ts';
 import type { Schema } from './schema.ts';
 import type { Tx } from './transaction.ts';
@@ -13,6 +13,8 @@ export async function readDelivery(db: Kysely<Schema>, id: string) {
     .select(['id', 'status', 'channel', 'recipient', 'message_key', 'redrive_of', 'enqueued_by'])
     .select(['attempts', 'failures', 'lease_losses', 'maybe_twice', 'last_error', 'receipt'])
     .select(['created_at', 'next_attempt_at', 'give_up_at', 'finished_at'])
+    .select(['max_failures', 'max_lease_losses', 'lease_owner', 'lease_expires_at'])
+    .select(sql<number>`clock_timestamp()`.as('read_at'))
     .where('id', '=', id)
     .executeTakeFirst();
 }

@@ -8,12 +8,15 @@ import { healthRoutes } from './http/health.ts';
 import type { Route } from './http/route.ts';
 import { machineRoutes } from './machines/routes.ts';
 import { mailboxRoutes } from './mailbox/routes.ts';
+import type { Metrics } from './metrics/metrics.ts';
+import { metricsRoutes } from './metrics/route.ts';
 import type { Readiness } from './readiness.ts';
 
 export interface RoutesOptions extends DeliveryRoutesOptions {
   readonly database: Database;
   /** Whether mails go to the development mailbox. */
   readonly mailbox: boolean;
+  readonly metrics: Pick<Metrics, 'read'>;
 }
 
 type Asked = Pick<Readiness, 'phase' | 'state'>;
@@ -24,6 +27,7 @@ export function routesOf(options: RoutesOptions, readiness: Asked): readonly Rou
     ...healthRoutes(readiness),
     ...deliveryRoutes(options),
     ...machineRoutes({ database: options.database, machines }),
+    ...metricsRoutes(options.metrics),
     ...(options.mailbox ? mailboxRoutes(options.database) : []),
   ];
   return [...table, ...documentationRoutes(table)];
@@ -36,6 +40,12 @@ export function describedRoutes(): readonly Route[] {
       throw new Error('a described route is not called');
     },
   });
-  const options = { database, sender: '', webhooks: { allowedRanges: [] }, mailbox: true };
+  const options = {
+    database,
+    sender: '',
+    webhooks: { allowedRanges: [] },
+    mailbox: true,
+    metrics: { read: async () => '' },
+  };
   return routesOf(options, { phase: 'starting', state: async () => 'starting' });
 }

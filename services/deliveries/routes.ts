@@ -1,4 +1,5 @@
-// The deliveries' HTTP API: enqueue one, look at one with all that happened to it, redrive one.
+// The deliveries' HTTP API: enqueue one or many, list them, look at one with all that happened to
+// it, redrive one.
 
 import { z } from 'zod';
 import { outbox } from '../../machines/outbox.ts';
@@ -9,7 +10,9 @@ import { transaction } from '../../persistence/transaction.ts';
 import { problem, problemKind } from '../http/problem.ts';
 import { type Route, route } from '../http/route.ts';
 import { accepted, delivery, deliveryAnswer, deliveryId, type Found, redriven } from './answers.ts';
+import { enqueueBatchRoute } from './batch-route.ts';
 import { enqueue } from './enqueue.ts';
+import { listRoute } from './list-route.ts';
 import { type DeliveryRules, deliverySchema } from './new-delivery.ts';
 import { redrive } from './redrive.ts';
 
@@ -49,6 +52,7 @@ async function find(database: Database, id: string): Promise<Found | undefined> 
 
 export function deliveryRoutes(options: DeliveryRoutesOptions): readonly Route[] {
   const { database, sender, webhooks } = options;
+  const newDelivery = deliverySchema({ ...(webhooks && { webhooks }) });
 
   const create = route({
     method: 'post',
@@ -56,7 +60,7 @@ export function deliveryRoutes(options: DeliveryRoutesOptions): readonly Route[]
     scope: 'deliveries:write',
     summary: 'Enqueue a delivery',
     operation: 'enqueueDelivery',
-    body: deliverySchema({ ...(webhooks && { webhooks }) }),
+    body: newDelivery,
     mostBytes,
     answers: { 202: accepted },
     idempotent: true,
@@ -74,9 +78,9 @@ export function deliveryRoutes(options: DeliveryRoutesOptions): readonly Route[]
     params,
     answers: { 200: delivery },
     problems: [notFound],
-  }).handle(async ({ params: { id } }) => {
+  }).handle(async ({ params: { id }, principal }) => {
     const found = await find(database, id);
-    return found ? { status: 200, body: deliveryAnswer(found) } : missing(id);
+    return found ? { status: 200, body: deliveryAnswer(found, principal) } : missing(id);
   });
 
   const again = route({
@@ -114,5 +118,5 @@ export function deliveryRoutes(options: DeliveryRoutesOptions): readonly Route[]
     }
   });
 
-  return [create, show, again];
+  return [create, enqueueBatchRoute({ sender, newDelivery }), listRoute(database), show, again];
 }

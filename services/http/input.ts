@@ -58,6 +58,19 @@ const refused = (kind: ProblemKind, errors: readonly FieldProblem[]): ProblemErr
     }),
   );
 
+/** Reads a value that is a part of a body: what is wrong with it is an answer of its own. */
+export function readPart<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  path: readonly PropertyKey[],
+): { readonly data: z.output<S> } | { readonly errors: readonly FieldProblem[] } {
+  const { success, data, error } = schema.safeParse(value, { reportInput: true });
+  if (success) return { data };
+  const errors = error.issues.flatMap(problemsOf).slice(0, mostErrors);
+  const before = pointerTo(path);
+  return { errors: errors.map((each) => ({ ...each, pointer: before + each.pointer })) };
+}
+
 function read(schema: z.ZodType, value: unknown, kind: ProblemKind): unknown {
   const { success, data, error } = schema.safeParse(value, { reportInput: true });
   if (success) return data;

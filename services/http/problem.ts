@@ -88,7 +88,7 @@ export const frame = {
 
 const urnOf = (code: string): string => `urn:fencepost:problem:${code}`;
 
-const fieldProblem = z
+export const fieldProblem = z
   .strictObject({
     code: z.string(),
     pointer: z.string().meta({ description: 'A JSON pointer (RFC 6901) to what is wrong' }),

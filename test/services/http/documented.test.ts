@@ -47,7 +47,12 @@ describe('the documents of the route table', () => {
 
 describe('the documentation', () => {
   it('is served by the service itself, and allows nothing of elsewhere', async () => {
-    const options = { database: database(), sender: 'me@example.com', mailbox: false };
+    const options = {
+      database: database(),
+      sender: 'me@example.com',
+      mailbox: false,
+      metrics: { read: async () => '' },
+    };
     const api = await openApi({
       database: database(),
       routes: routesOf(options, readiness),
