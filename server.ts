@@ -5,9 +5,10 @@
 //   a key pair of its own in `.fencepost/`, where it leaves a token of all scopes.
 // - HTTP is there as soon as the embedded Postgres is, or the configuration where there is none:
 //   /readyz says 503 until everything runs, while the database is away, and once it stops.
-// - On a signal it claims nothing more, lets running sends end (25 s by default; a second signal
-//   ends that wait), then closes HTTP, mailbox, database and the embedded Postgres. Then it exits
-//   with 0.
+// - On a signal /readyz says 503 and event streams end. It claims nothing more and lets running
+//   sends end; only then the port is closed, because a closed one cannot say 503, and running
+//   requests may end. All that within the grace (25 s by default), which a second signal ends. Then
+//   mailbox, database and the embedded Postgres are closed, and it exits with 0.
 // - A lost database never ends it: workers wait and resume, and requests are answered with 503. An
 //   embedded Postgres that dies is started again; only one that keeps dying ends the process, with
 //   1.
@@ -37,6 +38,7 @@ import { type Identify, identity, remoteKeys } from './services/http/identity.ts
 import { listen } from './services/http/listener.ts';
 import { openOwnKeys, writeOperatorToken } from './services/http/own-keys.ts';
 import { startMailbox } from './services/mailbox/smtp.ts';
+import { type Metrics, openMetrics } from './services/metrics/metrics.ts';
 import { startOwnPostgres } from './services/own-postgres.ts';
 import { openReadiness, type Readiness } from './services/readiness.ts';
 import { routesOf } from './services/routes.ts';
@@ -48,7 +50,8 @@ import { startUpkeep } from './services/upkeep.ts';
 const home = resolve('.fencepost');
 const dataDir = join(home, 'postgres');
 const runningFile = join(home, 'server.json');
-const httpGraceMs = 2000;
+/** What requests have at least, when the running sends took the grace. */
+const leastHttpGraceMs = 2000;
 const lastResortMs = 10_000;
 
 interface Process {
@@ -57,7 +60,10 @@ interface Process {
   readonly shutdown: Shutdown;
   readonly stopping: AbortController;
   readonly readiness: Readiness;
-  /** Ends the wait for running sends. Nothing to hurry until the workers run. */
+  readonly metrics: Metrics;
+  /** What is left of the grace of a stop that has begun. */
+  readonly graceLeftMs: () => number;
+  /** Ends the wait for running sends and requests. Nothing to hurry until they can be. */
   hurry: () => void;
 }
 
@@ -151,9 +157,14 @@ function startDeliveries(self: Process, { database, channels, wakes }: Deliverie
     pace: { ...config, timeoutMs },
     reapMs,
     log,
+    observe: self.metrics.observe,
   });
   shutdown.defer('deliveries', () => runs.stop(graceMs), graceMs + lastResortMs);
-  self.hurry = runs.hurry;
+  const { hurry } = self;
+  self.hurry = () => {
+    runs.hurry();
+    hurry();
+  };
 }
 
 async function start(self: Process): Promise<void> {
@@ -168,6 +179,7 @@ async function start(self: Process): Promise<void> {
     log,
     readiness,
     stopping: stopping.signal,
+    answered: self.metrics.answered,
     identify: await openIdentity(self),
     served() {
       if (!served) throw new Error('nothing is served before the start is over');
@@ -175,7 +187,9 @@ async function start(self: Process): Promise<void> {
     },
   });
   const http = await listen(app, { host: config.host, port: config.port });
-  shutdown.defer('http', () => http.close(httpGraceMs));
+  const closeHttp = () => http.close(Math.max(leastHttpGraceMs, self.graceLeftMs()));
+  shutdown.defer('http', closeHttp, config.shutdownGraceMs + lastResortMs);
+  self.hurry = http.hurry;
   log.info({ url: http.url }, 'http is open');
 
   const url = config.databaseUrl ?? (await ensureDatabase(serverUrl ?? '', 'fencepost'));
@@ -186,12 +200,14 @@ async function start(self: Process): Promise<void> {
   const channels = channelsOf(self, config.smtpUrl ?? mailbox?.url ?? '');
   const webhooks = channels.length > 1 && { allowedRanges: config.webhookAllowedRanges };
   const sender = config.mailFrom;
+  self.metrics.attach(database);
+  const { metrics } = self;
   const wakes = await openWakes(self, database);
   const announcements = startDocuments(self, database, wakes);
-  const options = { database, sender, announcements, mailbox: mailbox !== undefined };
+  const options = { database, sender, announcements, metrics, mailbox: mailbox !== undefined };
   served = { database, routes: routesOf({ ...options, ...(webhooks && { webhooks }) }, readiness) };
   // Again, because it closes before what its routes need; the first one is for a start that fails.
-  shutdown.defer('http', () => http.close(httpGraceMs));
+  shutdown.defer('http', closeHttp, config.shutdownGraceMs + lastResortMs);
   startDeliveries(self, { database, channels, wakes });
   readiness.begin(database);
 
@@ -236,13 +252,21 @@ async function main(config: Config): Promise<void> {
   const log = pino({
     level: config.logLevel,
     base: null,
+    // Nothing of ours logs it; an error of a library might.
+    redact: ['*.authorization', '*.headers.authorization', '*.*.headers.authorization'],
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (level) => ({ level }) },
   });
   const shutdown = openShutdown(log);
   const stopping = new AbortController();
   const readiness = openReadiness(stopping.signal);
-  const self: Process = { config, log, shutdown, stopping, readiness, hurry: () => undefined };
+  let stoppedAt: number | undefined;
+  const self: Process = {
+    ...{ config, log, shutdown, stopping, readiness },
+    metrics: openMetrics({ machines, ofProcess: true }),
+    graceLeftMs: () => config.shutdownGraceMs - (performance.now() - (stoppedAt ?? 0)),
+    hurry: () => undefined,
+  };
   const stopped = once(stopping.signal, 'abort');
   const onSignal = (signal: NodeJS.Signals): void => {
     const again = stopping.signal.aborted;
@@ -252,6 +276,7 @@ async function main(config: Config): Promise<void> {
   };
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
   stopping.signal.addEventListener('abort', () => {
+    stoppedAt = performance.now();
     const lastResort = setTimeout(() => {
       log.fatal('could not stop in time');
       process.exit(1);

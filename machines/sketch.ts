@@ -66,6 +66,8 @@ interface SketchCommand {
 export interface Sketch {
   readonly id: string;
   readonly description: string;
+  /** Where its runs are, if it is persisted. */
+  readonly table?: string;
   readonly nodes: readonly SketchNode[];
   readonly arrows: readonly SketchArrow[];
   /** Conditions that the database holds true at every write. */
@@ -131,6 +133,7 @@ export function sketchOf(machine: Machine): Sketch {
   return {
     id: machine.id,
     description: machine.description,
+    table: machine.table,
     nodes: Object.entries(machine.states).map(([name, state]) => ({
       id: name,
       name,

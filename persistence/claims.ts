@@ -13,6 +13,7 @@ import { type Answer, type Applied, applied, movedIn } from './outcome.ts';
 import { quarantine } from './quarantine.ts';
 import { blamesRow } from './sqlstate.ts';
 import { run, statementOf } from './statements.ts';
+import { tally } from './tally.ts';
 import type { Tx } from './transaction.ts';
 import { bound, valueFault } from './values.ts';
 import { wakeIfDue } from './wake.ts';
@@ -139,9 +140,10 @@ async function select<M extends Machine>(
   const where = selector === 'heal' ? [] : Object.keys(selected.where).toSorted();
   const statement = statementOf(machine, selected.event, { selector, where });
   const answers = await pick(tx, machine, statement, selected);
-  return answers
-    .filter((answer) => movedIn(statement, answer))
-    .map((answer) => applied(machine, statement, answer));
+  const moved = answers.filter((answer) => movedIn(statement, answer));
+  const { event } = selected;
+  tally(tx, { machine: machine.id, event, outcome: 'applied', count: moved.length });
+  return moved.map((answer) => applied(machine, statement, answer));
 }
 
 export type ClaimOptions<M extends Machine, N extends EventsBy<M, 'claim'>> = {

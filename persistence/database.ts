@@ -53,6 +53,8 @@ export interface Database {
   /** server_version_num: 180004 for 18.4. */
   readonly serverVersion: number;
   readonly behindPooler: boolean;
+  /** How many there are, of these how many nobody uses, and how many callers wait for one. */
+  connections(): { readonly total: number; readonly idle: number; readonly waiting: number };
   /** Ends all connections once those in use were given back. */
   close(): Promise<void>;
 }
@@ -175,6 +177,11 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       limits,
       serverVersion: server.version,
       behindPooler: server.behindPooler,
+      connections: () => ({
+        total: pool.totalCount,
+        idle: pool.idleCount,
+        waiting: pool.waitingCount,
+      }),
       async close() {
         await db.destroy();
         // Kysely ends the pool only if it ever ran a query.

@@ -13,6 +13,7 @@ import { recordLost } from './lost-writes.ts';
 import { type Answer, type Outcome, readOutcome } from './outcome.ts';
 import { blamesRow, sqlstate, sqlstateOf } from './sqlstate.ts';
 import { run, statementOf } from './statements.ts';
+import { tally } from './tally.ts';
 import { storable } from './text.ts';
 import type { Tx } from './transaction.ts';
 import { bound, isUuid, valueFault } from './values.ts';
@@ -162,6 +163,17 @@ function checkCall(machine: Machine, event: string, rows: readonly LooseRow[]): 
   }
 }
 
+function tallyAll(
+  tx: Tx,
+  machine: Machine,
+  event: string,
+  outcomes: readonly Outcome<Machine>[],
+): void {
+  const counts = new Map<Outcome<Machine>['outcome'], number>();
+  for (const { outcome } of outcomes) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  for (const [outcome, count] of counts) tally(tx, { machine: machine.id, event, outcome, count });
+}
+
 /**
  * Sends one event to many runs, in one statement while nothing is wrong with any of them. Waits for
  * runs that others hold, in id order.
@@ -185,7 +197,10 @@ export async function sendMany<M extends Machine, N extends EventOf<M>>(
     if (fault) outcomes[place] = fault as Outcome<M>;
     else good.push({ place, row });
   }
-  if (good.length === 0) return outcomes;
+  if (good.length === 0) {
+    tallyAll(tx, machine, event, outcomes);
+    return outcomes;
+  }
   const statement: Statement = statementOf(machine, event, { selector: 'ids' });
   const answered = await sendSplitting(tx, machine, event, good, ({ place, row }, error) => {
     outcomes[place] = refusedByDatabase(row.id, error) as Outcome<M>;
@@ -199,6 +214,7 @@ export async function sendMany<M extends Machine, N extends EventOf<M>>(
   }
   await recordLost(tx, machine, event, lost);
   wakeIfDue(tx, machine, event, outcomes);
+  tallyAll(tx, machine, event, outcomes);
   return outcomes;
 }
 

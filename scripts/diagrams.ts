@@ -4,6 +4,7 @@
 
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { machines } from '../machines/all.ts';
+import { sketchOf } from '../machines/sketch.ts';
 import { pagesOf } from '../services/machines/pages.ts';
 
 const folder = new URL('../docs/machines/', import.meta.url);
@@ -13,7 +14,7 @@ const textOf = (name: string): Promise<string | undefined> =>
 
 await mkdir(folder, { recursive: true });
 const isCheck = process.argv.includes('--check');
-const pages = await pagesOf(machines);
+const pages = await pagesOf(machines.map(sketchOf));
 const known = new Set(pages.map(({ name }) => name));
 const orphans = (await readdir(folder)).filter((name) => !known.has(name));
 let stale = 0;

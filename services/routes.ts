@@ -9,12 +9,15 @@ import { healthRoutes } from './http/health.ts';
 import type { Route } from './http/route.ts';
 import { machineRoutes } from './machines/routes.ts';
 import { mailboxRoutes } from './mailbox/routes.ts';
+import type { Metrics } from './metrics/metrics.ts';
+import { metricsRoutes } from './metrics/route.ts';
 import type { Readiness } from './readiness.ts';
 
 export interface RoutesOptions extends DeliveryRoutesOptions, DocumentRoutesOptions {
   readonly database: Database;
   /** Whether mails go to the development mailbox. */
   readonly mailbox: boolean;
+  readonly metrics: Pick<Metrics, 'read'>;
 }
 
 type Asked = Pick<Readiness, 'phase' | 'state'>;
@@ -26,6 +29,7 @@ export function routesOf(options: RoutesOptions, readiness: Asked): readonly Rou
     ...deliveryRoutes(options),
     ...machineRoutes({ database: options.database, machines }),
     ...documentRoutes(options),
+    ...metricsRoutes(options.metrics),
     ...(options.mailbox ? mailboxRoutes(options.database) : []),
   ];
   return [...table, ...documentationRoutes(table)];
@@ -39,6 +43,13 @@ export function describedRoutes(): readonly Route[] {
   const database = new Proxy({} as Database, { get: uncalled });
   const announcements = { watch: uncalled };
   const webhooks = { allowedRanges: [] };
-  const options = { database, announcements, sender: '', webhooks, mailbox: true };
+  const options = {
+    database,
+    announcements,
+    sender: '',
+    webhooks,
+    mailbox: true,
+    metrics: { read: async () => '' },
+  };
   return routesOf(options, { phase: 'starting', state: async () => 'starting' });
 }

@@ -13,6 +13,7 @@ import { z } from 'zod';
 import type { Database } from '../../persistence/database.ts';
 import type { Readiness } from '../readiness.ts';
 import { printed, send } from './answer.ts';
+import { type Answered, tellAnswered } from './answered.ts';
 import { healthRoutes } from './health.ts';
 import type { Identify } from './identity.ts';
 import { frame, type Problem, ProblemError, type ProblemKind, problem } from './problem.ts';
@@ -31,6 +32,8 @@ export interface AppOptions {
   readonly identify: Identify;
   /** Aborted when the service stops. */
   readonly stopping: AbortSignal;
+  /** Told of each request once it is over. */
+  readonly answered?: (answer: Answered) => void;
   /** Asked at the first request behind the start. */
   readonly served: () => Served;
 }
@@ -74,6 +77,7 @@ export function createApp(options: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by').set('etag', false).set('query parser', 'simple');
 
+  app.use(tellAnswered(log, options.answered ?? (() => undefined)));
   app.use(helmet({ contentSecurityPolicy: { useDefaults: false, directives: noContent } }));
   app.use((request, response, next) => {
     const given = request.get('x-request-id') ?? '';
@@ -110,7 +114,7 @@ export function createApp(options: AppOptions): Express {
     const found = problemOf(error) ?? (await awayProblem(error));
     if (found === undefined || found.kind.status >= 500) {
       const about = { requestId: response.locals['requestId'], method: request.method };
-      log.error({ ...about, err: error, url: request.url }, 'http: a request failed');
+      log.error({ ...about, err: error, path: request.path }, 'http: a request failed');
     }
     // Half an answer cannot be taken back: express cuts the connection, so that it is seen as half.
     if (response.headersSent) return next(error);

@@ -11,6 +11,8 @@ export interface Listener {
    * the first one wait for the same end.
    */
   close(graceMs: number): Promise<void>;
+  /** Ends the grace of a close that has begun. */
+  hurry(): void;
 }
 
 /** Above the 60 s of the usual proxies: who closes an idle connection first must not be us. */
@@ -24,7 +26,14 @@ export interface ListenOptions {
 
 /** @throws the system's error when the port cannot be had. */
 export async function listen(app: RequestListener, options: ListenOptions): Promise<Listener> {
-  const server = createServer({ keepAliveTimeout: keepAliveMs }, app);
+  let closing: Promise<void> | undefined;
+  const server = createServer({ keepAliveTimeout: keepAliveMs }, (request, response) => {
+    // Node closes what is idle when it stops listening, and keeps what becomes idle after that.
+    response.once('close', () => {
+      if (closing) setImmediate(() => server.closeIdleConnections());
+    });
+    app(request, response);
+  });
   server.listen(options.port, options.host);
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -36,8 +45,10 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     await closed;
     clearTimeout(grace);
   }
-  let closing: Promise<void> | undefined;
   return {
+    hurry() {
+      if (closing) server.closeAllConnections();
+    },
     url: `http://${isIPv6(options.host) ? `[${options.host}]` : options.host}:${port}`,
     close(graceMs) {
       closing ??= close(graceMs);

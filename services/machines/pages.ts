@@ -9,9 +9,7 @@ import {
   type Sketch,
   type SketchArrow,
   senderInWords,
-  sketchOf,
 } from '../../machines/sketch.ts';
-import type { Machine } from '../../machines/status-machine.ts';
 import { svgOf } from './svg.ts';
 
 interface Page {
@@ -30,7 +28,7 @@ function table(heads: readonly string[], rows: readonly (readonly string[])[]): 
 const inLines = (parts: readonly string[]): string => parts.join('<br>');
 
 function guardOf({ guard, isElse, event }: SketchArrow): string {
-  const conditions = guard.map(({ name, words }) => `${words} (\`${name}\`)`);
+  const conditions = guard.map(({ name, words }) => (words ? `${words} (\`${name}\`)` : name));
   const before = isElse ? [`no \`${event}\` above can be taken`] : [];
   return inLines([...before, ...conditions]) || 'always';
 }
@@ -47,21 +45,29 @@ const statusesOf = ({ nodes }: Sketch): string =>
     ]),
   );
 
-const arrowsOf = ({ arrows }: Sketch): string =>
-  table(
-    ['from → to', 'event', 'sent by', 'only if', 'what changes', 'fence'],
-    arrows.map((arrow) => [
-      `\`${arrow.from}\` → \`${arrow.to}\``,
-      inLines([`\`${arrow.event}\``, ...(arrow.description ? [arrow.description] : [])]),
-      arrow.by === undefined ? '' : senderInWords(arrow.by).short,
-      guardOf(arrow),
-      inLines(arrow.effect) || 'the status alone',
-      arrow.fence,
-    ]),
+/** Who may send and the fence are of persisted machines alone. */
+function arrowsOf({ arrows, table: persisted }: Sketch): string {
+  const columns: readonly (readonly [string, (arrow: SketchArrow) => string])[] = [
+    ['from → to', ({ from, to }) => `\`${from}\` → \`${to}\``],
+    [
+      'event',
+      ({ event, description }) => inLines([`\`${event}\``, ...(description ? [description] : [])]),
+    ],
+    ['sent by', ({ by }) => (by === undefined ? '' : senderInWords(by).short)],
+    ['only if', guardOf],
+    ['what changes', ({ effect }) => inLines(effect) || 'the status alone'],
+    ['fence', ({ fence }) => fence],
+  ];
+  const shown = columns.filter(([name]) => persisted || !['sent by', 'fence'].includes(name));
+  return table(
+    shown.map(([name]) => name),
+    arrows.map((arrow) => shown.map(([, say]) => say(arrow))),
   );
+}
 
 /** What stands in two columns of the table, of those values alone that it has. */
-function legendOf({ arrows }: Sketch): string {
+function legendOf({ arrows, table: persisted }: Sketch): string {
+  if (!persisted) return '';
   const senders = [...new Set(arrows.flatMap(({ by }) => (by === undefined ? [] : [by])))];
   const fences = [...new Set(arrows.map(({ fence }) => fence))];
   return [
@@ -90,42 +96,45 @@ const checksOf = ({ checks }: Sketch): string =>
         checks.map(({ name, words }) => [`\`${name}\``, words]),
       );
 
-function pageOf(machine: Machine, sketch: Sketch): string {
-  return [
-    `# The machine \`${machine.id}\``,
-    `<!-- Written by \`npm run diagrams\`. Change the machine, not this page. -->`,
-    `${machine.description} Its runs are rows of \`fencepost.${machine.table}\`.`,
-    `![The statuses of ${machine.id} and what leads from one to the other](${machine.id}.svg)`,
-    '## Statuses',
-    statusesOf(sketch),
-    '## Arrows',
-    'In the order in which they are tried: of several for one status and event, the first is\n' +
-      'taken whose conditions are all true. “Quoted” names are columns, or what the event\n' +
-      'brings. The name in brackets is what a refusal says if the condition is not true.',
-    arrowsOf(sketch),
-    legendOf(sketch),
+const intro = `In the order in which they are tried: of several for one status and event, the first is
+taken whose conditions are all true.`;
+const persistedIntro = `“Quoted” names are columns, or what the event
+brings. The name in brackets is what a refusal says if the condition is not true.`;
+
+function pageOf(sketch: Sketch): string {
+  const { id, description, table: persisted } = sketch;
+  const rows = persisted ? ` Its runs are rows of \`fencepost.${persisted}\`.` : '';
+  const ofTheDatabase = [
     '## Commands',
     'What a run offers that has come to its end. Each makes a new run, linked to it.',
     commandsOf(sketch),
     '## Checks',
     'What the database holds true at every write, whoever writes.',
     checksOf(sketch),
+  ];
+  const parts = [
+    `# The machine \`${id}\``,
+    `<!-- Written by \`npm run diagrams\`. Change the machine, not this page. -->`,
+    `${description}${rows}`,
+    `![The statuses of ${id} and what leads from one to the other](${id}.svg)`,
+    '## Statuses',
+    statusesOf(sketch),
+    '## Arrows',
+    persisted ? `${intro} ${persistedIntro}` : intro,
+    arrowsOf(sketch),
+    legendOf(sketch),
+    ...(persisted ? ofTheDatabase : []),
     '## As Mermaid',
     `\`\`\`mermaid\n${mermaidOf(sketch).trimEnd()}\n\`\`\``,
-    '',
-  ]
-    .join('\n\n')
-    .replace(/\n+$/, '\n');
+  ];
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }
 
 /** Everything that docs/machines/ has of these machines. */
-export async function pagesOf(machines: readonly Machine[]): Promise<readonly Page[]> {
-  const pages = machines.map(async (machine) => {
-    const sketch = sketchOf(machine);
-    return [
-      { name: `${machine.id}.md`, text: pageOf(machine, sketch) },
-      { name: `${machine.id}.svg`, text: await svgOf(sketch) },
-    ];
-  });
+export async function pagesOf(sketches: readonly Sketch[]): Promise<readonly Page[]> {
+  const pages = sketches.map(async (sketch) => [
+    { name: `${sketch.id}.md`, text: pageOf(sketch) },
+    { name: `${sketch.id}.svg`, text: await svgOf(sketch) },
+  ]);
   return (await Promise.all(pages)).flat();
 }

@@ -13,6 +13,8 @@ interface About {
 type Happening =
   | { readonly type: 'claimed'; readonly count: number }
   | { readonly type: 'started'; readonly run: string }
+  /** A handler has ended, or thrown. */
+  | { readonly type: 'handled'; readonly run: string; readonly ms: number }
   /** An end was answered by the database. */
   | {
       readonly type: 'ended';

@@ -117,6 +117,7 @@ export function openSlots<M extends Machine>(options: SlotsOptions<M>): Slots {
   async function handle(hold: Hold<M>, run: Run<M>): Promise<void> {
     const handling = new Handling<M>(hold, handlingOptions);
     hold.handling = handling;
+    const begun = performance.now();
     let end: End<M> | undefined;
     try {
       end = await work.handle(run, handling);
@@ -124,6 +125,7 @@ export function openSlots<M extends Machine>(options: SlotsOptions<M>): Slots {
       end = endOfThrow(error);
     }
     handling.end();
+    observe({ type: 'handled', machine, by, run: hold.id, ms: performance.now() - begun });
     // The hold lives until its end is written; this is garbage now.
     hold.handling = undefined;
     if (!running.delete(hold)) return;

@@ -22,6 +22,7 @@ export interface OpenApiOptions {
   readonly routes: readonly Route[];
   readonly log?: Logger;
   readonly stopping?: AbortSignal;
+  readonly answered?: AppOptions['answered'];
 }
 
 export const readiness: AppOptions['readiness'] = {
@@ -33,13 +34,14 @@ export const readiness: AppOptions['readiness'] = {
 /** Opens the routes for one test, to a caller with all scopes. */
 export async function openApi(options: OpenApiOptions) {
   const { database, routes, log = pino({ enabled: false }) } = options;
-  const { stopping = new AbortController().signal } = options;
+  const { stopping = new AbortController().signal, answered } = options;
   const { identify } = keys;
   const app = createApp({
     log,
     readiness,
     identify,
     stopping,
+    ...(answered && { answered }),
     served: () => ({ routes, database }),
   });
   const http = await listen(app, { host: '127.0.0.1', port: 0 });

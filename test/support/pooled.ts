@@ -34,7 +34,21 @@ export function pooled(options: DatabaseOptions & Faked): Pooled {
     });
   const db = under(limits);
   onTestFinished(() => db.destroy());
-  return { pool, db, under, url, limits, serverVersion, behindPooler, close: () => db.destroy() };
+  return {
+    pool,
+    db,
+    under,
+    url,
+    limits,
+    serverVersion,
+    behindPooler,
+    connections: () => ({
+      total: pool.totalCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+    }),
+    close: () => db.destroy(),
+  };
 }
 
 /** Gets every connection that the pool may have at once, and gives them back: none has leaked. */

@@ -49,7 +49,8 @@ describe('the documentation', () => {
   it('is served by the service itself, and allows nothing of elsewhere', async () => {
     const announcements = { watch: async () => ({ ids: [], stop: () => undefined }) };
     const sender = 'me@example.com';
-    const options = { database: database(), sender, announcements, mailbox: false };
+    const metrics = { read: async () => '' };
+    const options = { database: database(), sender, announcements, metrics, mailbox: false };
     const api = await openApi({
       database: database(),
       routes: routesOf(options, readiness),

@@ -39,6 +39,7 @@ const decided: Readonly<Record<string, string>> = {
   'GET /v1/documents/{id}/grants': 'documents:read',
   'PUT /v1/documents/{id}/grants/{grantee}': 'documents:write',
   'DELETE /v1/documents/{id}/grants/{grantee}': 'documents:write',
+  'GET /metrics': 'metrics:read',
   'GET /dev/mailbox': 'local',
   'GET /openapi.json': 'public',
   'GET /docs': 'public',
@@ -55,6 +56,7 @@ const whole = () =>
       webhooks: { allowedRanges: [] },
       announcements: { watch: async () => ({ ids: [], stop: () => undefined }) },
       mailbox: true,
+      metrics: { read: async () => '' },
     },
     readiness,
   );

@@ -5,15 +5,18 @@ import { describe, expect, it } from 'vitest';
 import { machines } from '../../../machines/all.ts';
 import { arrowsOf } from '../../../machines/arrows.ts';
 import { outbox } from '../../../machines/outbox.ts';
+import { sketchOf } from '../../../machines/sketch.ts';
+import { sketchOfStates } from '../../../machines/sketch-states.ts';
 import type { Machine } from '../../../machines/status-machine.ts';
 import { pagesOf } from '../../../services/machines/pages.ts';
+import { parcel } from '../../machines/parcel.ts';
 import { machineEntries } from '../../support/machines.ts';
 
 const folder = new URL('../../../docs/machines/', import.meta.url);
 
 describe('docs/machines', () => {
   it('is what the machines are; npm run diagrams writes it', async () => {
-    const pages = await pagesOf(machines);
+    const pages = await pagesOf(machines.map(sketchOf));
     expect((await readdir(folder)).toSorted()).toEqual(pages.map(({ name }) => name).toSorted());
     for (const { name, text } of pages) {
       expect(await readFile(new URL(name, folder), 'utf8'), name).toBe(text);
@@ -23,8 +26,8 @@ describe('docs/machines', () => {
   it('would be stale after a change of a single guard', async () => {
     const due = JSON.stringify({ lte: [{ col: 'next_attempt_at' }, { clock: true }] });
     const changed: Machine = JSON.parse(JSON.stringify(outbox).replace(due, '{"lit":true}'));
-    const [page, picture] = await pagesOf([outbox]);
-    const [other, same] = await pagesOf([changed]);
+    const [page, picture] = await pagesOf([sketchOf(outbox)]);
+    const [other, same] = await pagesOf([sketchOf(changed)]);
     expect(other?.text).not.toBe(page?.text);
     // What the condition is called did not change, and only that is in the picture.
     expect(same?.text).toBe(picture?.text);
@@ -35,7 +38,7 @@ describe.each(machineEntries.map(({ machine }) => [machine.id, machine] as const
   'the page of %s',
   (_, machine) => {
     it('has a row for every arrow, status, command and check', async () => {
-      const [page] = await pagesOf([machine]);
+      const [page] = await pagesOf([sketchOf(machine)]);
       const rows = (page?.text ?? '').split('\n').filter((line) => line.startsWith('| `'));
       const arrows = arrowsOf(machine).map(
         ({ from, to, event }) => `| \`${from}\` → \`${to}\` | \`${event}\``,
@@ -53,3 +56,13 @@ describe.each(machineEntries.map(({ machine }) => [machine.id, machine] as const
     });
   },
 );
+
+describe('the page of a machine that is not persisted', () => {
+  it('says nothing of senders, fences and the database', async () => {
+    const sketch = sketchOfStates(parcel);
+    const [page] = await pagesOf([sketch]);
+    const rows = page?.text.split('\n').filter((line) => line.includes('` → `')) ?? [];
+    expect(rows).toHaveLength(sketch.arrows.length);
+    expect(page?.text).not.toMatch(/sent by|fence|Checks|undefined/i);
+  });
+});

@@ -1,0 +1,38 @@
+// What is said of a request when it is over, however that was: a line in the log, and whatever else
+// wants to know.
+//
+// - No header field is logged, so no token is; nor is the query, which may name people.
+// - What probes ask all the time is said at the level of debugging.
+
+import type { RequestHandler } from 'express';
+import type { Logger } from 'pino';
+
+export interface Answered {
+  readonly method: string;
+  /** The route's path with its parameters' names; undefined: none was found. */
+  readonly route: string | undefined;
+  readonly status: number;
+  readonly ms: number;
+}
+
+const clientClosed = 499;
+const quiet: readonly unknown[] = ['/healthz', '/readyz', '/metrics'];
+
+/** Middleware that tells of each request once it is over. */
+export function tellAnswered(log: Logger, tell: (answer: Answered) => void): RequestHandler {
+  return (request, response, next) => {
+    const begun = performance.now();
+    response.once('close', () => {
+      const { requestId, route, principal } = response.locals;
+      const status = response.writableFinished ? response.statusCode : clientClosed;
+      const ms = Math.round((performance.now() - begun) * 10) / 10;
+      const { method, path } = request;
+      const entry = { requestId, method, path, route, status, ms, sub: principal };
+      if (quiet.includes(route)) log.debug(entry, 'http: answered');
+      else if (status >= 500) log.warn(entry, 'http: answered');
+      else log.info(entry, 'http: answered');
+      tell({ method, route, status, ms });
+    });
+    next();
+  };
+}
