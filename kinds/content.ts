@@ -28,9 +28,12 @@ const problem = (code: JsonFault, pointer: string): ContentProblem => ({
   detail: details[code],
 });
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is what is looked for.
+const suspect = /[\u0000\ud800-\udfff]/;
 const loneSurrogate = /\p{Surrogate}/u;
 
 function textFault(text: string): JsonFault | undefined {
+  if (!suspect.test(text)) return undefined;
   if (text.includes('\u0000')) return 'nul';
   return loneSurrogate.test(text) ? 'lone_surrogate' : undefined;
 }
@@ -73,8 +76,23 @@ function search(value: unknown, pointer: string, depth: number, found: ContentPr
   }
 }
 
+/** Most contents are clean. Seeing that needs no pointers, which take most of the time. */
+function isClean(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return scalarFault(value) === undefined;
+  if (depth > deepest || !isPlain(value)) return false;
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i += 1) if (!isClean(value[i], depth + 1)) return false;
+    return true;
+  }
+  return (
+    !Object.keys(value).some((name) => textFault(name)) &&
+    Object.values(value).every((each) => isClean(each, depth + 1))
+  );
+}
+
 /** Finds what is no JSON, or would not come back as it was sent. */
 export function jsonProblems(content: unknown): readonly ContentProblem[] {
+  if (isClean(content, 1)) return [];
   const found: ContentProblem[] = [];
   search(content, '', 1, found);
   return found.slice(0, mostProblems);

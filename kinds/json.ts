@@ -21,22 +21,27 @@ export const member = (object: JsonObject, name: string): Json | undefined =>
 function isSorted(value: Json): boolean {
   if (typeof value !== 'object' || value === null) return true;
   if (Array.isArray(value)) return value.every(isSorted);
-  let last: string | undefined;
-  for (const [name, each] of Object.entries(value)) {
-    if (last !== undefined && name < last) return false;
-    if (!isSorted(each)) return false;
-    last = name;
-  }
-  return true;
+  const names = Object.keys(value);
+  return (
+    names.every((name, i) => i === 0 || (names[i - 1] ?? '') < name) &&
+    Object.values(value).every(isSorted)
+  );
 }
 
+const plainText = /^[ !#-[\]-~]*$/;
+
+/** Quotes a text; most need no escape, and are not worth a call. */
+const quoted = (text: string): string =>
+  plainText.test(text) ? `"${text}"` : JSON.stringify(text);
+
 function print(value: Json): string {
+  if (typeof value === 'string') return quoted(value);
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(print).join()}]`;
-  const members = Object.entries(value)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, each]) => `${JSON.stringify(name)}:${print(each)}`);
-  return `{${members.join()}}`;
+  const object = value as JsonObject;
+  // Without a comparison of its own, sort goes by UTF-16 code units.
+  const names = Object.keys(object).toSorted();
+  return `{${names.map((name) => `${quoted(name)}:${print(object[name] ?? null)}`).join()}}`;
 }
 
 /** Prints the canonical text of a checked value, which is not too deep. */

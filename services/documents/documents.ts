@@ -154,6 +154,10 @@ export async function removeAndAnnounce(
   return outcome;
 }
 
+/** Brings a deleted document of the actor's own back. Returns whether there was one. */
+export const undelete = (db: Database['db'], { id, actor }: Asked): Promise<boolean> =>
+  undeleteDocument(db, id, actor);
+
 /**
  * Brings a deleted document back as it was, and announces it. One that is there stays as it is.
  */

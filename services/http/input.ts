@@ -78,18 +78,17 @@ function read(schema: z.ZodType, value: unknown, kind: ProblemKind): unknown {
   throw refused(kind, error.issues.flatMap(problemsOf));
 }
 
-/** The first of a body's members, or '', below which it is too deep; undefined where none is. */
+function isDeeper(value: unknown, levels: number): boolean {
+  if (levels === 0) return true;
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.values(value).some((each) => isDeeper(each, levels - 1));
+}
+
+/** The first of a body's members that is too deep; undefined where none is. */
 function tooDeep(body: unknown): string | undefined {
-  const members = (value: unknown) =>
-    typeof value === 'object' && value !== null ? Object.entries(value) : [];
-  for (const [name, member] of members(body)) {
-    let level: readonly unknown[] = [member];
-    for (let depth = 1; level.length > 0; depth += 1) {
-      if (depth > mostLevels) return name;
-      level = level.flatMap((value) => members(value).map(([, each]) => each));
-    }
-  }
-  return undefined;
+  if (typeof body !== 'object' || body === null) return undefined;
+  const [name] = Object.entries(body).find(([, member]) => isDeeper(member, mostLevels)) ?? [];
+  return name;
 }
 
 /** A list of values of a query: `id=1&id=2`; one alone is a list of one. */
