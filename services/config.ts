@@ -32,6 +32,9 @@ const optionalMilliseconds = digits({ least: 10, most: day }).optional();
 const timesAreKnown = ({ value, issues }: z.core.ParsePayload): boolean =>
   typeof value === 'object' && !issues.some(({ path }) => /_MS$/.test(String(path?.[0])));
 
+/** Also beside other mistakes, so that all are told at once. */
+const always = ({ value }: z.core.ParsePayload): boolean => typeof value === 'object';
+
 const address = (protocols: readonly string[]) =>
   z
     .string()
@@ -68,31 +71,33 @@ const authOf = ({ AUTH_JWKS_URL, AUTH_ISSUER, AUTH_AUDIENCE, AUTH_ALGORITHM }: A
         algorithm: AUTH_ALGORITHM ?? 'RS256',
       };
 
-const environment = z
-  .object({
-    HOST: z.union([z.ipv4(), z.ipv6()], 'must be an IP address').default(host),
-    PORT: whole({ fallback: 3000, least: 0, most: 65_535 }),
-    DATABASE_URL: address(['postgres:', 'postgresql:']),
-    SMTP_URL: address(['smtp:', 'smtps:']),
-    MAIL_FROM: z
-      .email({ pattern: z.regexes.html5Email, error: 'must be one mail address' })
-      .default('fencepost@fencepost.local'),
-    LEASE_MS: millisecondsFrom(1000, 300_000),
-    POLL_MS: millisecondsFrom(10, 1000),
-    REAP_MS: millisecondsFrom(10, 5000),
-    SEND_TIMEOUT_MS: millisecondsFrom(100, 30_000),
-    WEBHOOK_SECRET: z.string().optional(),
-    WEBHOOK_ALLOWED_RANGES: z.string().default(''),
-    SHUTDOWN_GRACE_MS: millisecondsFrom(0, 25_000),
-    CONCURRENCY: whole({ fallback: 20, least: 1, most: 1000 }),
-    BATCH: whole({ fallback: 500, least: 1, most: 10_000 }),
-    HEARTBEAT_MS: optionalMilliseconds,
-    AUTH_JWKS_URL: address(['https:', 'http:']),
-    AUTH_ISSUER: z.string().optional(),
-    AUTH_AUDIENCE: z.string().optional(),
-    AUTH_ALGORITHM: z.enum(signatures).optional(),
-    LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug']).default('info'),
-  })
+/** Each variable by itself. config-text.ts says what it is for. */
+export const variables = z.object({
+  HOST: z.union([z.ipv4(), z.ipv6()], 'must be an IP address').default(host),
+  PORT: whole({ fallback: 3000, least: 0, most: 65_535 }),
+  DATABASE_URL: address(['postgres:', 'postgresql:']),
+  SMTP_URL: address(['smtp:', 'smtps:']),
+  MAIL_FROM: z
+    .email({ pattern: z.regexes.html5Email, error: 'must be one mail address' })
+    .default('fencepost@fencepost.local'),
+  LEASE_MS: millisecondsFrom(1000, 300_000),
+  POLL_MS: millisecondsFrom(10, 1000),
+  REAP_MS: millisecondsFrom(10, 5000),
+  SEND_TIMEOUT_MS: millisecondsFrom(100, 30_000),
+  WEBHOOK_SECRET: z.string().optional(),
+  WEBHOOK_ALLOWED_RANGES: z.string().default(''),
+  SHUTDOWN_GRACE_MS: millisecondsFrom(0, 25_000),
+  CONCURRENCY: whole({ fallback: 20, least: 1, most: 1000 }),
+  BATCH: whole({ fallback: 500, least: 1, most: 10_000 }),
+  HEARTBEAT_MS: optionalMilliseconds,
+  AUTH_JWKS_URL: address(['https:', 'http:']),
+  AUTH_ISSUER: z.string().optional(),
+  AUTH_AUDIENCE: z.string().optional(),
+  AUTH_ALGORITHM: z.enum(signatures).optional(),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug']).default('info'),
+});
+
+const environment = variables
   // A send that may outlast its lease is one that a second worker repeats while it runs.
   .refine((env) => env.SEND_TIMEOUT_MS <= env.LEASE_MS - heartbeatOf(env), {
     path: ['SEND_TIMEOUT_MS'],
@@ -105,17 +110,25 @@ const environment = z
     error: 'must be at most half of LEASE_MS',
     when: timesAreKnown,
   })
-  .superRefine(({ AUTH_JWKS_URL: url, ...env }, context) => {
-    const say = (name: string, message: string) =>
-      context.addIssue({ code: 'custom', path: [name], message });
-    for (const name of ['AUTH_ISSUER', 'AUTH_AUDIENCE'] as const) {
-      if (url !== undefined && env[name] === undefined) say(name, 'is needed with AUTH_JWKS_URL');
-    }
-    for (const name of ['AUTH_ISSUER', 'AUTH_AUDIENCE', 'AUTH_ALGORITHM'] as const) {
-      if (url === undefined && env[name] !== undefined)
-        say(name, 'says nothing without AUTH_JWKS_URL');
-    }
+  .refine(({ AUTH_JWKS_URL: url, AUTH_ISSUER: issuer }) => url === undefined || issuer, {
+    path: ['AUTH_ISSUER'],
+    error: 'is needed with AUTH_JWKS_URL',
+    when: always,
   })
+  .refine(({ AUTH_JWKS_URL: url, AUTH_AUDIENCE: audience }) => url === undefined || audience, {
+    path: ['AUTH_AUDIENCE'],
+    error: 'is needed with AUTH_JWKS_URL',
+    when: always,
+  })
+  .refine(
+    ({ AUTH_JWKS_URL: url, ...env }) =>
+      url || (!env.AUTH_ISSUER && !env.AUTH_AUDIENCE && !env.AUTH_ALGORITHM),
+    {
+      path: ['AUTH_JWKS_URL'],
+      error: 'is needed with AUTH_ISSUER, AUTH_AUDIENCE and AUTH_ALGORITHM',
+      when: always,
+    },
+  )
   .transform((env) => ({
     host: env.HOST,
     auth: authOf(env),

@@ -73,7 +73,9 @@ describe('readConfig', () => {
       audience: 'a',
       algorithm: 'RS256',
     });
-    expect(() => readConfig({ AUTH_ISSUER: 'i' })).toThrow('AUTH_ISSUER: says nothing without');
+    expect(() => readConfig({ AUTH_ISSUER: 'i' })).toThrow('AUTH_JWKS_URL: is needed with');
+    const both = { PORT: 'x', AUTH_JWKS_URL: url };
+    expect(() => readConfig(both)).toThrow(/PORT: .*\n.*AUTH_ISSUER: .*\n.*AUTH_AUDIENCE/);
     expect(() => readConfig({ ...auth, AUTH_ALGORITHM: 'HS256' })).toThrow('AUTH_ALGORITHM');
   });
 

@@ -1,0 +1,113 @@
+// What each variable of the configuration is for, and the two documents that are made of that and
+// of the schema: docs/configuration.md and .env.example.
+
+import { z } from 'zod';
+import { variables } from './config.ts';
+import { markdownTable } from './markdown-table.ts';
+
+interface Text {
+  readonly is: string;
+  /** What holds where it is not set and has no default. */
+  readonly absent?: string;
+  readonly group: string;
+}
+
+const [where, who, deliveries, pace] = ['Where', 'Who asks', 'Deliveries', 'Pace'];
+
+const texts: Readonly<Record<keyof typeof variables.shape, Text>> = {
+  HOST: { group: where, is: 'The address to listen on. Beyond this machine only behind TLS.' },
+  PORT: { group: where, is: 'The port to listen on; 0 is any free one.' },
+  DATABASE_URL: {
+    group: where,
+    is: 'A Postgres of version 15 or later. Any number of processes may share it.',
+    absent: 'the embedded Postgres',
+  },
+  LOG_LEVEL: { group: where, is: 'How much is logged.' },
+  AUTH_JWKS_URL: {
+    group: who,
+    is: "Where the identity provider's public keys are.",
+    absent: "the service's own key in `.fencepost/`",
+  },
+  AUTH_ISSUER: { group: who, is: 'The issuer of tokens. Needed with AUTH_JWKS_URL.' },
+  AUTH_AUDIENCE: { group: who, is: 'The audience of tokens. Needed with AUTH_JWKS_URL.' },
+  AUTH_ALGORITHM: { group: who, is: 'The one algorithm of tokens that is taken.', absent: 'RS256' },
+  SMTP_URL: { group: deliveries, is: 'Where mail goes.', absent: 'the development mailbox' },
+  MAIL_FROM: { group: deliveries, is: 'Who mail is from. Frozen into each mail.' },
+  WEBHOOK_SECRET: {
+    group: deliveries,
+    is: '`whsec_` and 24 to 64 bytes in base64; several, with blanks between them, sign side by side.',
+    absent: 'no webhooks',
+  },
+  WEBHOOK_ALLOWED_RANGES: {
+    group: deliveries,
+    is: 'Ranges that are not public and may be reached all the same, as 127.0.0.0/8.',
+    absent: 'none',
+  },
+  SEND_TIMEOUT_MS: {
+    group: deliveries,
+    is: 'How long one send may take; at most LEASE_MS less HEARTBEAT_MS.',
+  },
+  LEASE_MS: {
+    group: pace,
+    is: 'How long an owner is taken for alive. The limits of transactions are scaled below it.',
+  },
+  HEARTBEAT_MS: {
+    group: pace,
+    is: 'How often leases are renewed; at most half of LEASE_MS.',
+    absent: 'a third of LEASE_MS',
+  },
+  POLL_MS: { group: pace, is: 'How often is looked for work without a wake-up.' },
+  REAP_MS: { group: pace, is: 'How often is looked for lapsed leases.' },
+  CONCURRENCY: { group: pace, is: 'Sends at once, a channel and process.' },
+  BATCH: { group: pace, is: 'Deliveries claimed ahead, a channel and process, at most.' },
+  SHUTDOWN_GRACE_MS: {
+    group: pace,
+    is: 'How long running sends and requests may take on a stop.',
+  },
+};
+
+type Name = keyof typeof texts;
+
+function fallbackOf(name: Name): string {
+  const schema: z.ZodType = variables.shape[name];
+  const value = schema instanceof z.ZodDefault ? String(schema.def.defaultValue) : '';
+  return value;
+}
+
+const groups = [...new Set(Object.values(texts).map(({ group }) => group))];
+const namesOf = (wanted: string): readonly Name[] =>
+  (Object.keys(texts) as Name[]).filter((name) => texts[name].group === wanted);
+
+function row(name: Name): readonly string[] {
+  const { is, absent = 'not set' } = texts[name];
+  const value = fallbackOf(name);
+  return [`\`${name}\``, value === '' ? absent : `\`${value}\``, is];
+}
+
+const head = ['variable', 'default', 'what it is'];
+
+/** Makes docs/configuration.md. */
+export const configurationPage = (): string => `# Configuration
+
+Made by \`npm run configuration\` of the schema that the service checks its environment with; a test compares
+them. All are environment variables. They are checked at start, and every mistake is told at once, by the
+variable's name and without its value. An empty variable counts as absent.
+
+${groups
+  .map((each) => `## ${each}\n\n${markdownTable(head, namesOf(each).map(row))}\n`)
+  .join('\n')}`;
+
+/** Makes .env.example: every variable, as if it were not set. */
+export function envExample(): string {
+  const lines = groups.flatMap((each) => [
+    `# ${each}`,
+    '',
+    ...namesOf(each).flatMap((name) => {
+      const { is, absent = 'not set' } = texts[name];
+      const value = fallbackOf(name);
+      const without = value === '' ? ` Without it: ${absent}.` : '';
+      return [`# ${is}${without}`.replaceAll('`', ''), `#${name}=${value}`, ''];
+    }),
+  ]);
+  return `# Made by \`npm run configuration\`. Start with it: node --env-file=.env --import tsx server.ts\n\n${lines.join('\n')}`;
+}

@@ -1,0 +1,230 @@
+// Requests of every kind to every route of the table: whatever is sent, the answer is one that the
+// route declares, never a 5xx, and never a word of the inside.
+
+import { request } from 'node:http';
+import fc from 'fast-check';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createApp } from '../../../services/http/app.ts';
+import { type Listener, listen } from '../../../services/http/listener.ts';
+import { type Route, routeName } from '../../../services/http/route.ts';
+import { openMetrics } from '../../../services/metrics/metrics.ts';
+import { routesOf } from '../../../services/routes.ts';
+import { checkAnswer, routeAt } from '../../support/api-client.ts';
+import { enqueue } from '../../support/deliveries.ts';
+import { keys, readiness, tokenOf } from '../../support/open-api.ts';
+import { useOpened } from '../../support/opened.ts';
+
+const database = useOpened();
+/** The API is what strangers talk to; the rest is pages. */
+const runsOf = ({ path }: Route) => (path.startsWith('/v1/') ? 80 : 15);
+const inside = /\.ts:\d|node_modules|\n\s+at |select .* from|fencepost\.\w+ /i;
+
+let http: Listener;
+let token: string;
+let id: string;
+let table: readonly Route[];
+
+beforeAll(async () => {
+  const metrics = openMetrics({ machines: [] });
+  const options = {
+    database: database(),
+    sender: 'me@example.com',
+    webhooks: { allowedRanges: [] },
+    mailbox: true,
+    metrics,
+  };
+  table = routesOf(options, readiness);
+  const app = createApp({
+    log: pino({ enabled: false }),
+    readiness,
+    identify: keys.identify,
+    stopping: new AbortController().signal,
+    served: () => ({ routes: table, database: database() }),
+  });
+  http = await listen(app, { host: '127.0.0.1', port: 0 });
+  token = await tokenOf('fuzz');
+  [id = ''] = await enqueue(database());
+});
+afterAll(() => http?.close(0));
+
+interface Sent {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly type: string;
+  readonly text: string;
+}
+
+/** Not by fetch, which mends what is wrong with a URL. */
+function send(method: string, { path, headers, body }: Sent): Promise<Answer> {
+  const { port } = new URL(http.url);
+  const length = body !== undefined && { 'content-length': String(Buffer.byteLength(body)) };
+  return new Promise((resolve, reject) => {
+    const asked = request(
+      { port, host: '127.0.0.1', method, path, headers: { ...headers, ...length }, setHost: false },
+      (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (chunk: string) => {
+          text += chunk;
+        });
+        response.on('end', () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            type: response.headers['content-type'] ?? '',
+            text,
+          }),
+        );
+      },
+    );
+    asked.on('error', reject);
+    asked.end(body);
+  });
+}
+
+const strange = fc.constantFrom(
+  ...['', ' ', '0', '-1', '1e999', 'null', 'NaN', '[]', '__proto__', 'constructor', '../..'],
+  ...['%', '%00', '%zz', '%C0%80', '%ED%A0%80', '%F0%9F%A4%A1', '%2F', '%5C', "'; --", '{}'],
+);
+const text = fc.oneof(strange, fc.string(), fc.string({ unit: 'binary', maxLength: 40 }));
+const value: fc.Arbitrary<unknown> = fc.oneof(
+  { weight: 3, arbitrary: text },
+  { weight: 3, arbitrary: fc.jsonValue() },
+  fc.constantFrom<unknown>(null, true, -0, 1e308, '\u0000', '\ud800', 'x'.repeat(5000), [[[[]]]]),
+);
+
+/** A body that is right but for some of its members, or not at all. */
+function bodyFor(route: Route): fc.Arbitrary<string | undefined> {
+  const right = [
+    { channel: 'email', to: 'ada@example.com', subject: 'a', body: 'b' },
+    { channel: 'webhook', to: 'https://example.com/', data: { a: 1 } },
+  ];
+  const changed = fc
+    .tuple(
+      fc.constantFrom(...right),
+      fc.dictionary(fc.constantFrom('to', 'data', 'x', 'body'), value),
+    )
+    .map(([base, over]) => ({ ...base, ...over }));
+  const bodies: fc.Arbitrary<unknown> = routeName(route).endsWith('batch')
+    ? fc.record({ deliveries: fc.array(fc.oneof(changed, value), { maxLength: 5 }) })
+    : changed;
+  const cut = bodies.map((body) => JSON.stringify(body).slice(0, -2));
+  return fc.oneof(
+    { weight: 5, arbitrary: bodies.map((body) => JSON.stringify(body)) },
+    { weight: 2, arbitrary: value.map((body) => JSON.stringify(body) ?? '') },
+    cut,
+    fc.constantFrom(
+      undefined,
+      '',
+      '{"__proto__":{"x":1}}',
+      '['.repeat(100_000),
+      '\u0000',
+      '{"a":1,"a":2}',
+    ),
+  );
+}
+
+const known: readonly string[] = [
+  'status',
+  'channel',
+  'destination',
+  'from',
+  'to',
+  'limit',
+  'cursor',
+];
+const query = fc
+  .array(fc.tuple(fc.oneof(fc.constantFrom(...known), text), text), { maxLength: 3 })
+  .map((pairs) => pairs.map(([name, given]) => `${encoded(name)}=${encoded(given)}`).join('&'));
+
+/** As it is where a request line may have it, otherwise as UTF-8: also what is no UTF-16. */
+const encoded = (raw: string): string =>
+  /^[\x21\x24-\x2e\x30-\x3e\x40-\x7e]*$/.test(raw)
+    ? raw
+    : encodeURIComponent(Buffer.from(raw).toString());
+
+const headers = fc.record(
+  {
+    'content-type': fc.constantFrom(
+      'application/json',
+      'text/plain',
+      'application/json; charset=x',
+      ',',
+    ),
+    'idempotency-key': fc.constantFrom('a', 'b', ' ', 'x'.repeat(256), '"'),
+    'x-request-id': fc.constantFrom('a', '\u00fc', 'x'.repeat(500)),
+    'last-event-id': fc.constantFrom('1', 'a b'),
+    'content-encoding': fc.constantFrom('gzip', 'identity', 'br'),
+    accept: fc.constantFrom('text/html', '*/*;q=0'),
+    authorization: fc.constantFrom('Bearer', 'Bearer a.b.c', 'Basic x'),
+  },
+  { requiredKeys: [] },
+);
+
+function sentTo(route: Route): fc.Arbitrary<Sent> {
+  const parameter = fc.oneof(fc.constantFrom('', id), text.map(encoded));
+  return fc
+    .record({ parameter, query, headers, body: bodyFor(route), token: fc.constant(token) })
+    .map(({ parameter: at, query: asked, headers: given, body }) => {
+      const path = route.path.replaceAll(/\{\w+\}/g, () => at);
+      return {
+        path: asked === '' ? path : `${path}?${asked}`,
+        headers: {
+          host: 'localhost',
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/json',
+          ...given,
+        },
+        body: ['get'].includes(route.method) && body === '' ? undefined : body,
+      };
+    });
+}
+
+function check(method: string, sent: Sent, answer: Answer): void {
+  const { status, type, text: body } = answer;
+  expect(status, body).toBeLessThan(500);
+  expect(status).toBeGreaterThanOrEqual(200);
+  if (!type.startsWith('text/') || type.startsWith('text/plain')) expect(body).not.toMatch(inside);
+  // Node itself refuses what is no HTTP, without a body.
+  if (type === '' && status === 400) return;
+  checkAnswer(routeAt(table, method, sent.path), status, type, body);
+}
+
+describe('a route, whatever is sent to it,', () => {
+  it('answers as it declares: each of the table', async () => {
+    let tried = 0;
+    for (const route of table) {
+      const method = route.method.toUpperCase();
+      const property = fc.asyncProperty(sentTo(route), async (sent) => {
+        check(method, sent, await send(method, sent));
+        tried += 1;
+      });
+      await fc.assert(property, { numRuns: runsOf(route) });
+    }
+    expect(tried).toBe(table.reduce((sum, route) => sum + runsOf(route), 0));
+    expect(table.length).toBeGreaterThanOrEqual(13);
+  });
+
+  it('answers also where there is no route', async () => {
+    const anywhere = fc
+      .array(text.map(encoded), { maxLength: 4 })
+      .map((parts) => `/${parts.join('/')}`);
+    await fc.assert(
+      fc.asyncProperty(
+        anywhere,
+        fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'PROPFIND', 'OPTIONS'),
+        async (path, method) => {
+          const sent = { path, headers: { host: 'localhost' }, body: undefined };
+          const { status, text: body } = await send(method, sent);
+          expect(status, body).toBeLessThan(500);
+          expect(body).not.toMatch(inside);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});
