@@ -166,11 +166,19 @@ export async function adopt(core: Core, key: string): Promise<Adopted> {
   return outcome;
 }
 
-/** Throws another page's draft away. False where its page is open, or it is gone. */
+/**
+ * Throws another page's draft away. False where its page is open, or it is gone, or it was written
+ * again since it was offered: then it is offered anew.
+ */
 export async function discardSibling(core: Core, key: string): Promise<boolean> {
-  const taken = await core.siblings.take(key, async () => 'remove');
+  const offered = core.getSnapshot().siblings.find((sibling) => sibling.key === key);
+  let removed = false;
+  await core.siblings.take(key, async ({ counter }) => {
+    removed = counter === offered?.counter;
+    return removed ? 'remove' : 'keep';
+  });
   await core.findSiblings();
-  return taken;
+  return removed;
 }
 
 /**

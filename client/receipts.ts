@@ -56,7 +56,7 @@ const isGone = (status: number, body: unknown): boolean =>
 
 /** What keeps a document from being read or written at all; undefined for anything else. */
 function obstacleOf(answer: Answer, save: number | null): SessionEvent | undefined {
-  if (answer.type === 'signed-out') return { type: 'signed.out', problem: signedOut };
+  if (answer.type === 'signed-out') return { type: 'signed.out', save, problem: signedOut };
   if (answer.type === 'broken') return undefined;
   const { status, body } = answer;
   if (status === 403) return { type: 'access.lost', save, problem: problemOf(body, status) };

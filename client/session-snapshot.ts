@@ -14,6 +14,8 @@ export interface Sibling {
   /** UTF-16 code units of its JSON. */
   readonly size: number;
   readonly base: number;
+  /** How often it was written. */
+  readonly counter: number;
   /** Made from another version than the one that is shown. */
   readonly stale: boolean;
   /** Its page is open: it can be looked at only. */

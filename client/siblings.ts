@@ -41,8 +41,8 @@ export function findSiblings({ place, own, drafts, locks }: SiblingsOptions): Si
           drafts.remove(key);
           return [];
         }
-        const { writer, at, size, base, content } = draft;
-        return [{ key, writer, at, size, base, alive, content }];
+        const { writer, at, size, base, counter, content } = draft;
+        return [{ key, writer, at, size, base, counter, alive, content }];
       });
     },
     async take(key, run) {

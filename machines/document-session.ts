@@ -14,7 +14,7 @@
 // Effects are named actions (put, read, abandon, writeDraft, …) which client/ provides, and not
 // invoked actors: a save outlives the state that sent it, and its answer is an event like others.
 
-import { and, not, stateIn } from 'xstate';
+import { and, not, or, stateIn } from 'xstate';
 import { nothingKnown } from './session-facts.ts';
 import { lane } from './session-lane.ts';
 import { session } from './session-setup.ts';
@@ -86,6 +86,11 @@ const draft = session.createStateConfig({
   },
 });
 
+const inLane = (...names: readonly string[]) => or(names.map((lane) => stateIn({ lane })));
+const choosing = inLane('settling', 'discarding');
+/** Nothing happens here before a user does something. */
+const waiting = inLane('conflict', 'signedOut', 'readOnly', 'gone', 'blocked');
+
 const holding = session.createStateConfig({
   description: 'Whether somebody in the page holds the session.',
   initial: 'open',
@@ -99,11 +104,8 @@ const holding = session.createStateConfig({
     ending: {
       description: 'Ends when nothing is unanswered and the work is saved or in the draft.',
       always: [
-        { guard: and(['isSettled', not('isUnsaved')]), target: 'ended' },
-        {
-          guard: and(['isSettled', 'isDrafted', not(stateIn({ lane: 'dirty' }))]),
-          target: 'ended',
-        },
+        { guard: and(['isSettled', not('isUnsaved'), not(choosing)]), target: 'ended' },
+        { guard: and(['isSettled', 'isDrafted', waiting]), target: 'ended' },
       ],
       on: { reopen: 'open' },
     },

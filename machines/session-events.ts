@@ -119,7 +119,12 @@ export type SessionEvent =
   | { readonly type: 'version.announced'; readonly foreign: Foreign }
   | { readonly type: 'stream.opened' }
   | { readonly type: 'stream.lost' }
-  | { readonly type: 'signed.out'; readonly problem: Problem }
+  | {
+      readonly type: 'signed.out';
+      /** The save that was not taken for it, if it was a save. */
+      readonly save: number | null;
+      readonly problem: Problem;
+    }
   | {
       readonly type: 'access.lost';
       /** The save that was refused for it, if it was a save. */

@@ -177,9 +177,13 @@ export function unclear(facts: Facts, { save, waitMs }: EventOf<'save.unclear'>)
   };
 }
 
-/** Nothing that was sent may be answered any more: all of it has to be asked about again. */
-export const allUnclear = ({ unanswered }: Facts): Change => ({
-  unanswered: unanswered.map((save) => ({ ...save, phase: 'unclear' })),
+/** Nobody was signed in: the save was not taken, and is sent again by who is. */
+export const signedOut = (facts: Facts, { save, problem }: EventOf<'signed.out'>): Change => ({
+  unanswered: facts.unanswered.map((each) =>
+    each.number === save ? { ...each, phase: 'unclear' } : each,
+  ),
+  choice: null,
+  problem,
 });
 
 export function heardOf(facts: Facts, foreign: Foreign): Change {

@@ -252,9 +252,20 @@ export const lane = session.createStateConfig({
       tags: 'settling',
       description: 'A choice was made and waits until nothing is unanswered. An edit ends it.',
       always: { guard: 'isSettled', target: 'dirty', actions: 'applyChoice' },
-      after: { retry: { guard: 'isUnclear', target: 'settling', reenter: true, actions: retry } },
+      after: {
+        retry: {
+          guard: and(['isUnclear', not('isAnswerOut')]),
+          target: 'settling',
+          reenter: true,
+          actions: retry,
+        },
+      },
       on: {
-        ...answers,
+        // Each answer starts the wait for the next try anew.
+        'save.stored': { target: 'settling', reenter: true, actions: 'noteStored' },
+        'save.overtaken': { target: 'settling', reenter: true, actions: 'noteOvertaken' },
+        'save.conflicted': { target: 'settling', reenter: true, actions: 'noteConflict' },
+        'save.refused': { target: 'settling', reenter: true, actions: 'noteRefusal' },
         'save.unclear': { target: 'settling', reenter: true, actions: 'noteUnclear' },
         choose: { actions: 'chooseLater' },
         edit: { target: 'answered', actions: ['edit', 'dropChoice'] },

@@ -88,11 +88,7 @@ export const session = setup({
       facts.heardOf(context, foreign),
     ),
     noteRead: note('document.read', facts.heardByRead),
-    signOut: assign(({ context, event }) => ({
-      ...facts.allUnclear(context),
-      choice: null,
-      problem: 'problem' in event ? event.problem : null,
-    })),
+    signOut: note('signed.out', facts.signedOut),
     loseAccess: note('access.lost', facts.onlyReading),
     loseDocument: note('document.gone', (_, { problem }) => ({
       unanswered: [],

@@ -112,8 +112,15 @@ export function historyOf(at: Stage) {
 
   const checkRequests = ({ page, frozen }: Desk) => {
     if (frozen) return;
-    const open = at.server.puts().filter((put) => put.page === page.name && !put.status);
-    const waiting = open.filter(({ status }) => status === undefined);
+    const mine = at.server.log.filter((each) => each.page === page.name);
+    // Nobody waits for what was abandoned.
+    const abandoned = mine.flatMap(({ path, status, body }) =>
+      path.endsWith('/abandon') && status === 200 ? (body['saveIds'] as string[]) : [],
+    );
+    const waiting = mine.filter(
+      ({ method, status, body }) =>
+        method === 'PUT' && status === undefined && !abandoned.includes(String(body['saveId'])),
+    );
     const saves = waiting.filter(({ body }) => !body['after']);
     if (saves.length > 1 || waiting.length > 2) {
       find(`${page.name} has ${waiting.length} saves open, ${saves.length} of them no flush`);
@@ -184,9 +191,14 @@ export function historyOf(at: Stage) {
       if (gone.length === 0) continue;
       const received = new Set(receipts().flatMap(marksOf));
       const elsewhere = new Set([...now.values()].flat());
-      const told = isToldOtherwise(key, desks) ? stored : received;
+      const isTold = isToldOtherwise(key, desks);
+      // Of another page's marks, a page hears by a read that they are stored.
+      const isForeign = (mark: string) => !key.includes(`:${marks.get(mark)?.page}-id-`);
       const lost = gone.filter(
-        (mark) => !received.has(mark) && !told.has(mark) && !elsewhere.has(mark),
+        (mark) =>
+          !received.has(mark) &&
+          !elsewhere.has(mark) &&
+          !((isTold || isForeign(mark)) && stored.has(mark)),
       );
       if (lost.length > 0) find(`the draft ${key} lost ${lost} without a receipt`);
     }
