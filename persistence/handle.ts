@@ -17,6 +17,7 @@ import {
   PostgresQueryCompiler,
   Transaction,
 } from 'kysely';
+import type { KernelQuery } from './connection.ts';
 import type { Schema } from './schema.ts';
 import { shareCommit, type Tx } from './transaction.ts';
 
@@ -36,6 +37,8 @@ export interface Handle {
   revoke(): void;
   /** Resolves when no query is under way. */
   settled(): Promise<void>;
+  /** What the database refused, if anything: the transaction is aborted since then. */
+  failure(): unknown;
 }
 
 const spaceOrLine = /^(?:[\s;(]+|--[^\n]*(?:\n|$))/;
@@ -75,8 +78,9 @@ const dialect = {
 export function openHandle(tx: Tx): Handle {
   const underWay = new Set<Promise<unknown>>();
   let revoked = false;
+  let failure: unknown;
 
-  function send<T>(text: string, query: () => Promise<T>): Promise<T> {
+  function send<T>(text: string, query: () => Promise<T>, isGuarded: boolean): Promise<T> {
     if (revoked) throw new HandleError('revoked', 'the step is over: its handle was revoked');
     const word = forbiddenWord(text);
     if (word !== undefined) {
@@ -85,11 +89,17 @@ export function openHandle(tx: Tx): Handle {
     const answer = query();
     underWay.add(answer);
     const over = () => underWay.delete(answer);
-    answer.then(over, over);
+    answer.then(over, (error: unknown) => {
+      over();
+      if (!isGuarded) failure ??= error;
+    });
     return answer;
   }
   const guarded = (connection: DatabaseConnection): DatabaseConnection => ({
-    executeQuery: (query) => send(query.sql, () => connection.executeQuery(query)),
+    executeQuery(query: KernelQuery) {
+      // A query of the kernel leaves the transaction as it was where it fails.
+      return send(query.sql, () => connection.executeQuery(query), query.savepoint === true);
+    },
     streamQuery() {
       throw new Error('streaming is not offered: read pages by key');
     },
@@ -112,5 +122,6 @@ export function openHandle(tx: Tx): Handle {
     async settled() {
       while (underWay.size > 0) await Promise.allSettled(underWay);
     },
+    failure: () => failure,
   };
 }

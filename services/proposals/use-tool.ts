@@ -21,10 +21,11 @@ export class StepError extends Error {
     | 'bad_output'
     | 'output_too_large'
     | 'deadline'
-    | 'transaction_ended';
+    | 'transaction_ended'
+    | 'error_passed_over';
 
-  constructor(code: StepError['code'], message: string) {
-    super(message);
+  constructor(code: StepError['code'], message: string, options?: ErrorOptions) {
+    super(message, options);
     this.code = code;
   }
 }
@@ -88,8 +89,9 @@ export async function callTool(
   });
   const running = (async () =>
     await tool.run(handle.tx, input, { ...context, signal: over.signal }))();
+  let text: string | null;
   try {
-    return outputText(await Promise.race([running, late]));
+    text = outputText(await Promise.race([running, late]));
   } finally {
     clearTimeout(limit);
     handle.revoke();
@@ -98,4 +100,8 @@ export async function callTool(
     running.catch(() => undefined);
     await handle.settled();
   }
+  const failure = handle.failure();
+  if (failure === undefined) return text;
+  const message = 'the tool passed over what the database refused';
+  throw new StepError('error_passed_over', message, { cause: failure });
 }
