@@ -17,18 +17,20 @@ import type { Router } from 'express';
 import { type Logger, pino, stdTimeFunctions } from 'pino';
 import { machines } from './machines/all.ts';
 import { outbox } from './machines/outbox.ts';
+import { proposal } from './machines/proposal.ts';
 import { ensureDatabase } from './persistence/create-database.ts';
 import { type Database, openDatabase } from './persistence/database.ts';
 import { installMachines } from './persistence/definitions.ts';
 import { EmbeddedPostgresError } from './persistence/embedded-postgres-error.ts';
 import { checkLimits, type Limits, limitsBelow } from './persistence/limits.ts';
 import { migrate } from './persistence/migrate.ts';
-import { openWakeListener } from './persistence/wake-listener.ts';
+import { openWakeListener, type WakeListener } from './persistence/wake-listener.ts';
 import { type Config, ConfigError, host, readConfig } from './services/config.ts';
 import type { Channel } from './services/deliveries/channel.ts';
 import { emailChannel } from './services/deliveries/email.ts';
 import { startRetention } from './services/deliveries/retention.ts';
 import { deliveryRoutes } from './services/deliveries/routes.ts';
+import { deliveryTool } from './services/deliveries/tool.ts';
 import { webhookChannel } from './services/deliveries/webhook.ts';
 import { deliveryWork } from './services/deliveries/worker.ts';
 import { createApp } from './services/http/app.ts';
@@ -36,6 +38,9 @@ import { listen } from './services/http/listener.ts';
 import { mailboxRoutes } from './services/mailbox/routes.ts';
 import { startMailbox } from './services/mailbox/smtp.ts';
 import { startOwnPostgres } from './services/own-postgres.ts';
+import { type Executor, openExecutor } from './services/proposals/executor.ts';
+import { noteDelete, noteWrite } from './services/proposals/notes.ts';
+import { toolRegistry } from './services/proposals/tools.ts';
 import { openReadiness, type Readiness } from './services/readiness.ts';
 import { readRunning, removeRunning, writeRunning } from './services/running-process.ts';
 import { startRuns } from './services/runs/start.ts';
@@ -53,7 +58,7 @@ interface Process {
   readonly shutdown: Shutdown;
   readonly stopping: AbortController;
   readonly readiness: Readiness;
-  /** Ends the wait for running sends. Nothing to hurry until the workers run. */
+  /** Ends the wait for running sends and plans. Nothing to hurry until they can run. */
   hurry: () => void;
 }
 
@@ -99,12 +104,34 @@ function channelsOf({ config }: Process, smtpUrl: string): readonly Channel[] {
   return [email, webhookChannel({ secret, timeoutMs, allowedRanges: webhookAllowedRanges })];
 }
 
-async function startDeliveries(self: Process, database: Database, channels: readonly Channel[]) {
-  const { config, log, shutdown } = self;
+async function openWakes({ log, shutdown }: Process, database: Database): Promise<WakeListener> {
   const wakes = await openWakeListener(database, {
     onLost: (reason) => log.warn({ err: reason }, 'nobody wakes the workers, they poll'),
   });
   shutdown.defer('wake-ups', wakes.close);
+  return wakes;
+}
+
+interface Running {
+  readonly database: Database;
+  readonly wakes: WakeListener;
+}
+
+/** What was to be hurried before, and this. */
+function alsoHurry(self: Process, hurry: () => void): void {
+  const before = self.hurry;
+  self.hurry = () => {
+    before();
+    hurry();
+  };
+}
+
+function startDeliveries(
+  self: Process,
+  { database, wakes }: Running,
+  channels: readonly Channel[],
+): void {
+  const { config, log, shutdown } = self;
   const retention = startRetention({ database, log });
   shutdown.defer('retention', retention.close);
   const { shutdownGraceMs: graceMs, sendTimeoutMs: timeoutMs, reapMs } = config;
@@ -118,7 +145,37 @@ async function startDeliveries(self: Process, database: Database, channels: read
     log,
   });
   shutdown.defer('deliveries', () => runs.stop(graceMs), graceMs + lastResortMs);
-  self.hurry = runs.hurry;
+  alsoHurry(self, runs.hurry);
+}
+
+type DeliveryRules = Parameters<typeof deliveryTool>[0];
+
+/** Carries out plans, and has leases lapse and proposals expire. */
+function startProposals(
+  self: Process,
+  { database, wakes }: Running,
+  deliveries: DeliveryRules,
+): Executor {
+  const { config, log, shutdown } = self;
+  const { planLeaseMs: leaseMs, toolTimeoutMs: toolMs, reapMs, pollMs } = config;
+  const limits = limitsBelow(leaseMs);
+  // What a plan may consist of. Another domain's tools are another line each.
+  const tools = toolRegistry([noteWrite, noteDelete, deliveryTool(deliveries)]);
+  const executor = openExecutor({
+    ...{ database, tools, limits, toolMs, leaseMs, log },
+    concurrency: config.planConcurrency,
+  });
+  // No workers: plans are executed where somebody asks for it. This is their reaper.
+  const pace = { leaseMs, pollMs, heartbeatMs: Math.floor(leaseMs / 3), timeoutMs: toolMs };
+  const runs = startRuns<typeof proposal>({
+    ...{ database, machine: proposal, wakes, works: [], reapMs, log },
+    pace: { ...pace, concurrency: 1, batch: 1 },
+  });
+  shutdown.defer('proposals: reaper', () => runs.stop(0));
+  const { shutdownGraceMs: graceMs } = config;
+  shutdown.defer('proposals', () => executor.stop(graceMs), graceMs + lastResortMs);
+  alsoHurry(self, executor.hurry);
+  return executor;
 }
 
 async function start(self: Process): Promise<void> {
@@ -146,7 +203,9 @@ async function start(self: Process): Promise<void> {
   if (mailbox) routers.push(mailboxRoutes(database));
   // Again, because it closes before what its routes need; the first one is for a start that fails.
   shutdown.defer('http', () => http.close(httpGraceMs));
-  await startDeliveries(self, database, channels);
+  const running = { database, wakes: await openWakes(self, database) };
+  startProposals(self, running, { sender, ...(webhooks && { webhooks }) });
+  startDeliveries(self, running, channels);
   readiness.begin(database);
 
   if (!config.databaseUrl) await writeRunning(runningFile, { pid: process.pid, url: http.url });

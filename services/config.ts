@@ -6,6 +6,7 @@
 //   interface and nowhere else.
 
 import { z } from 'zod';
+import { limitsBelow } from '../persistence/limits.ts';
 
 export const host = '127.0.0.1';
 
@@ -65,6 +66,9 @@ const environment = z
     CONCURRENCY: whole({ fallback: 20, least: 1, most: 1000 }),
     BATCH: whole({ fallback: 500, least: 1, most: 10_000 }),
     HEARTBEAT_MS: optionalMilliseconds,
+    PLAN_LEASE_MS: millisecondsFrom(1000, 120_000),
+    PLAN_CONCURRENCY: whole({ fallback: 5, least: 1, most: 1000 }),
+    TOOL_TIMEOUT_MS: millisecondsFrom(10, 15_000),
     LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug']).default('info'),
   })
   // A send that may outlast its lease is one that a second worker repeats while it runs.
@@ -77,6 +81,12 @@ const environment = z
   .refine((env) => heartbeatOf(env) <= env.LEASE_MS / 2, {
     path: ['HEARTBEAT_MS'],
     error: 'must be at most half of LEASE_MS',
+    when: timesAreKnown,
+  })
+  // A tool that outlasts a statement is one whose late statement nobody waits for.
+  .refine((env) => env.TOOL_TIMEOUT_MS < limitsBelow(env.PLAN_LEASE_MS).statementMs, {
+    path: ['TOOL_TIMEOUT_MS'],
+    error: 'must be less than a sixth of PLAN_LEASE_MS, and less than 20000',
     when: timesAreKnown,
   })
   .transform((env) => ({
@@ -96,6 +106,9 @@ const environment = z
     shutdownGraceMs: env.SHUTDOWN_GRACE_MS,
     concurrency: env.CONCURRENCY,
     batch: env.BATCH,
+    planLeaseMs: env.PLAN_LEASE_MS,
+    planConcurrency: env.PLAN_CONCURRENCY,
+    toolTimeoutMs: env.TOOL_TIMEOUT_MS,
     logLevel: env.LOG_LEVEL,
   }));
 

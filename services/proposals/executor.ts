@@ -2,9 +2,10 @@
 // process. server.ts opens one; any number of processes may have one.
 //
 // - Whoever asks is answered at once: the claim is committed, the steps run behind the answer. Of
-//   any number that ask, in any number of processes, one starts the run and the others are told how
-//   far it is; on a plan that has ended they are told its receipts.
-// - Nothing is claimed for which there is no room: a plan that waits is better approved than leased.
+//   any number that ask, in any number of processes, one starts the run and the others are told
+//   how far it is; on a plan that has ended they are told its receipts.
+// - Nothing is claimed for which there is no room: a plan that waits is better approved than
+//   leased.
 // - A stop lets runs go on to their end within the grace, then interrupts them between two steps.
 
 import { randomUUID } from 'node:crypto';
@@ -24,7 +25,7 @@ import {
 import { transaction } from '../../persistence/transaction.ts';
 import { type Refusal, refusal } from './decide.ts';
 import { type ClaimedRun, type RunEnd, runPlan } from './run.ts';
-import { type ShownReceipt, shownReceipt } from './show.ts';
+import { receiptsOf, type ShownReceipt } from './show.ts';
 import type { StepEnd, StepOptions } from './step.ts';
 
 /** What happens in the runs of this process: for logs, metrics and tests. */
@@ -215,7 +216,7 @@ export function openExecutor(options: ExecutorOptions): Executor {
       steps: row.steps,
       nextStep: row.next_step,
       reason: row.reason,
-      receipts: seen.receipts.map(shownReceipt),
+      receipts: receiptsOf(row, seen.receipts),
     };
   }
 

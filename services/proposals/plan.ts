@@ -24,7 +24,8 @@ function hasUnsafeInteger(value: unknown): boolean {
 
 /** Says why a value cannot be stored, hashed and read back as it is; undefined if it can. */
 export function argumentsFault(value: unknown): ArgumentsFault | undefined {
-  const fault = valueFault(value, 'json');
+  if (value === undefined) return 'missing';
+  const fault = valueFault(value, 'json?');
   if (fault) return fault;
   if (hasUnsafeInteger(value)) return 'unsafe_integer';
   return canonical(value).length > longestArguments ? 'too_long' : undefined;

@@ -1,6 +1,7 @@
 // A proposal as it is shown: with its plan, its receipts, its journal, and what can be done about
 // it now. What time has done to it is written before it is read.
 
+import { isFinal } from '../../machines/arrows.ts';
 import { type Offer, offersOf } from '../../machines/offers.ts';
 import { proposal } from '../../machines/proposal.ts';
 import { heal } from '../../persistence/claims.ts';
@@ -47,7 +48,7 @@ export const summary = (row: ProposalRow) => ({
 });
 export type ProposalSummary = ReturnType<typeof summary>;
 
-export const shownReceipt = ({ index, outcome, output, error, at }: Receipt) => ({
+const shownReceipt = ({ index, outcome, output, error, at }: Receipt) => ({
   step: index,
   outcome,
   output: output === null ? null : (JSON.parse(output) as unknown),
@@ -55,6 +56,18 @@ export const shownReceipt = ({ index, outcome, output, error, at }: Receipt) => 
   at: printInstant(at),
 });
 export type ShownReceipt = ReturnType<typeof shownReceipt>;
+
+/**
+ * The receipts that belong to the row as it was read. Each statement sees what is committed when it
+ * begins, so those that are read after the row may be of steps that the row does not count yet.
+ */
+export const receiptsOf = (
+  row: ProposalRow,
+  receipts: readonly Receipt[],
+): readonly ShownReceipt[] =>
+  receipts
+    .filter(({ index }) => isFinal(proposal, row.status) || index < row.next_step)
+    .map(shownReceipt);
 
 /** What a step would change, in its tool's words. A tool that is gone has none. */
 export function sentenceOf(tools: ToolRegistry, step: StoredStep): string | null {
@@ -94,8 +107,10 @@ export async function show(
     ...summary(row),
     plan: planText(steps),
     sentences: steps.map((step) => sentenceOf(tools, step)),
-    receipts: receipts.map(shownReceipt),
-    journal: journal.map((entry) => ({ ...entry, at: printInstant(entry.at) })),
+    receipts: receiptsOf(row, receipts),
+    journal: journal
+      .filter(({ seq }) => seq <= row.seq)
+      .map((entry) => ({ ...entry, at: printInstant(entry.at) })),
     offers: offersOf(proposal, row.status, { row: { ...row }, at, actor }),
   };
 }

@@ -18,6 +18,9 @@ describe('readConfig', () => {
       shutdownGraceMs: 25_000,
       concurrency: 20,
       batch: 500,
+      planLeaseMs: 120_000,
+      planConcurrency: 5,
+      toolTimeoutMs: 15_000,
       logLevel: 'info',
     });
   });
@@ -59,6 +62,14 @@ describe('readConfig', () => {
     const beating = (ms: string) => readConfig({ LEASE_MS: '100000', HEARTBEAT_MS: ms });
     expect(() => beating('50001')).toThrow('HEARTBEAT_MS: must be at most half of LEASE_MS');
     expect(beating('50000')).toMatchObject({ heartbeatMs: 50_000 });
+  });
+
+  it('refuses a deadline of tools that is not below that of statements', () => {
+    const tools = (lease: string, tool: string) =>
+      readConfig({ PLAN_LEASE_MS: lease, TOOL_TIMEOUT_MS: tool });
+    expect(() => tools('60000', '10000')).toThrow('TOOL_TIMEOUT_MS: must be less than a sixth');
+    expect(() => tools('240000', '20000')).toThrow('TOOL_TIMEOUT_MS');
+    expect(tools('60000', '9000')).toMatchObject({ planLeaseMs: 60_000, toolTimeoutMs: 9000 });
   });
 
   it('takes ranges with commas and blanks between them', () => {

@@ -22,49 +22,60 @@ export interface WalkReport {
   readonly statuses: Readonly<Record<string, number>>;
 }
 
-/** Carries out one plan, with the fate at one point. Returns whether the point was there. */
-async function atPoint(database: Database, { tools, steps, fate }: Walk, point: number) {
+const atOnce = 8;
+
+export interface Point {
+  readonly point: number;
+  readonly id: string;
+  readonly status: string;
+  readonly findings: readonly string[];
+  /** The work was over before its fate could come. */
+  readonly isBeyond: boolean;
+}
+
+/** Carries out one plan, whose fate comes at the point, and looks at what is left of it. */
+export async function atPoint(
+  database: Database,
+  { tools, steps, fate }: Omit<Walk, 'untilFound'>,
+  point: number,
+): Promise<Point> {
   const id = await approved(database, tools, steps());
   const client = dyingClient(point, fate);
   const { clientClass } = client;
   const mortal = await openDatabase({ url: database.url, clientClass, connections: 2 });
   const executor = watched(mortal, tools);
-  const began = client.count();
   const done = (async () => {
-    // A claim that failed was not answered; whoever asked asks again.
+    // A claim that was not answered is nobody's, or lapses.
     const asked = await executor.execute(id, 'grace').catch(() => undefined);
-    if (asked?.outcome !== 'started') return;
-    await executor.ended(id);
+    if (asked?.outcome === 'started') await executor.ended(id);
   })();
-  const struck = client.struck.then(() => 'struck');
-  const first = await Promise.race([struck, done.then(() => 'done')]);
-  // Only who lives goes on to an end.
-  if (first === 'struck' && fate === 'unanswered') await done;
-  const isOver = first === 'done' && client.count() < point;
-  if (first === 'done' || fate === 'unanswered') await mortal.close();
-  return { id, isOver, began };
+  const struck = client.struck.then(() => true);
+  const isBeyond = !(await Promise.race([struck, done.then(() => false)]));
+  // Who lives goes on to an end, and can be closed.
+  if (isBeyond || fate === 'unanswered') await done.then(() => mortal.close());
+  await recovered(database, id);
+  const findings = await planFindings(database, id);
+  const { row } = await read(database, id);
+  if (isBeyond && !['executed', 'failed'].includes(row.status)) {
+    findings.push(`undisturbed it is ${row.status}: ${row.reason}`);
+  }
+  const named = findings.map((each) => `${fate} ${point}: ${each}`);
+  return { point, id, status: row.status, findings: named, isBeyond };
 }
 
-/** Walks through every point of a plan. The first points open the database, and are passed over. */
+/** Walks through every point of a plan. The first, where the server is asked what it is, is none. */
 export async function walk(database: Database, walked: Walk): Promise<WalkReport> {
-  const findings: string[] = [];
-  const statuses: Record<string, number> = {};
-  let points = 0;
-  // One statement asks the server what it is.
-  for (let point = 2; ; point += 1) {
-    const { id, isOver } = await atPoint(database, walked, point);
-    await recovered(database, id);
-    const found = await planFindings(database, id);
-    findings.push(...found.map((each) => `${walked.fate} ${point}: ${each}`));
-    const { row } = await read(database, id);
-    statuses[row.status] = (statuses[row.status] ?? 0) + 1;
-    if (isOver) {
-      const isWhole = row.status === 'executed' || row.status === 'failed';
-      if (!isWhole) findings.push(`undisturbed it is ${row.status}: ${row.reason}`);
-      return { points, findings, statuses };
-    }
-    points += 1;
-    if (walked.untilFound && findings.length > 0) return { points, findings, statuses };
+  const all: Point[] = [];
+  for (let first = 2; ; first += atOnce) {
+    const points = Array.from({ length: atOnce }, (_, i) => first + i);
+    all.push(...(await Promise.all(points.map((point) => atPoint(database, walked, point)))));
+    const found = all.flatMap(({ findings }) => findings);
+    const isOver = all.some(({ isBeyond }) => isBeyond);
+    if (!isOver && !(walked.untilFound && found.length > 0)) continue;
+    const statuses: Record<string, number> = {};
+    const before = all.filter(({ isBeyond }) => !isBeyond);
+    for (const { status } of before) statuses[status] = (statuses[status] ?? 0) + 1;
+    return { points: before.length, findings: found, statuses };
   }
 }
 

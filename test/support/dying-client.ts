@@ -10,10 +10,10 @@ import { cutConnection } from '../../persistence/cut-connection.ts';
 import { signal } from './signal.ts';
 
 /**
- * `before`: the process dies as it is about to send. `after`: it dies when it was answered.
+ * `killed`: the process dies as it is about to send; what it sent before may be under way.
  * `unanswered`: it lives, and the connection breaks when the server has answered.
  */
-export type Fate = 'before' | 'after' | 'unanswered';
+export type Fate = 'killed' | 'unanswered';
 
 export interface DyingClient {
   readonly clientClass: new (config?: string | pg.ClientConfig) => pg.Client;
@@ -50,13 +50,12 @@ export function dyingClient(point: number, fate: Fate): DyingClient {
         if (isDead) return forEver();
         count += 1;
         if (count !== point) return send(...query);
-        if (fate === 'before') return die();
+        if (fate === 'killed') return die();
         const answered = (send(...query) as Promise<unknown>).then(
           () => undefined,
           () => undefined,
         );
         return answered.then(() => {
-          if (fate === 'after') return die();
           cutConnection(this);
           strike();
           throw new Error('the connection was cut before the answer came');

@@ -208,7 +208,7 @@ export async function recovered(database: Database, id: string): Promise<void> {
  * What is wrong with a plan that nobody is carrying out: every receipt has its effect and every
  * effect its receipt, and the status says what the receipts say.
  */
-export async function planFindings(database: Database, id: string): Promise<readonly string[]> {
+export async function planFindings(database: Database, id: string): Promise<string[]> {
   const { row, receipts } = await read(database, id);
   const steps = await readSteps(database.db, id);
   const written = await notes(database);

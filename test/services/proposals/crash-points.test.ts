@@ -38,7 +38,7 @@ afterEach(() => {
 });
 
 describe.each(Object.entries(scenarios))('a plan of %s', (_, steps) => {
-  it.each<Fate>(['before', 'after', 'unanswered'])('is whole whatever is %s', async (fate) => {
+  it.each<Fate>(['killed', 'unanswered'])('is whole wherever it is %s', async (fate) => {
     const { findings, points, statuses } = await walk(database(), { tools, steps, fate });
     expect(findings).toEqual([]);
     process.stdout.write(`${fate}: ${points} points, ${JSON.stringify(statuses)}\n`);
@@ -78,7 +78,7 @@ describe('an executor with a known bug', () => {
   it.each(Object.entries(stepMutants))('does not come through: %s', async (_, mutant) => {
     inUse.runStep = mutant;
     const steps = scenarios['two steps'];
-    const walked = { tools, steps, fate: 'before' as const, untilFound: true };
+    const walked = { tools, steps, fate: 'killed' as const, untilFound: true };
     const { findings } = await walk(database(), walked);
     const isSafe = findings.length === 0 && (await keptWhileItRuns());
     expect(isSafe).toBe(false);
