@@ -4,11 +4,13 @@
 import { cpus } from 'node:os';
 import { deliveriesBench, memoryBench } from './deliveries.ts';
 import { kernelBench } from './kernel.ts';
+import { proposalsBench } from './proposals.ts';
 
 const benches: Readonly<Record<string, () => Promise<string>>> = {
   kernel: kernelBench,
   deliveries: deliveriesBench,
   memory: memoryBench,
+  proposals: proposalsBench,
 };
 
 const [name = ''] = process.argv.slice(2);

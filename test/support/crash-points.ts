@@ -63,7 +63,7 @@ export async function atPoint(
   return { point, id, status: row.status, findings: named, isBeyond };
 }
 
-/** Walks through every point of a plan. The first, where the server is asked what it is, is none. */
+/** Walks through every point of a plan. The first, which asks the server what it is, is none. */
 export async function walk(database: Database, walked: Walk): Promise<WalkReport> {
   const all: Point[] = [];
   for (let first = 2; ; first += atOnce) {

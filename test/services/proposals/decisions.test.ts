@@ -250,7 +250,7 @@ describe('executing', () => {
 });
 
 describe('a list', () => {
-  it('has pages by key, the newest first, each row as it is after its time was judged', async () => {
+  it('has pages by key, the newest first, each row after its time was judged', async () => {
     const given = await fresh();
     const ids: string[] = [];
     for (const text of ['a', 'b', 'c', 'd']) {

@@ -153,7 +153,7 @@ describe('a preview', () => {
     return found;
   }
 
-  it('says what each step would do, later ones after earlier ones, and leaves no trace', async () => {
+  it('says what each step would do after the earlier ones, and leaves no trace', async () => {
     const id = randomUUID();
     const deleting = { tool: 'note.delete', arguments: { id } };
     const plan = await proposed(database(), tools, [

@@ -149,7 +149,7 @@ describe('a tool that does not end', () => {
 });
 
 describe('a step that is being carried out', () => {
-  it('is a sign of life: nobody sweeps its lapsed lease, and asking tells how far it is', async () => {
+  it('is a sign of life: nobody sweeps its lapsed lease, and who asks is told so', async () => {
     const [reached, goOn] = [signal(), signal()];
     const waits = doing('waits', async () => {
       reached.give();
