@@ -5,7 +5,7 @@ import type { Database } from '../../persistence/database.ts';
 import type { NewStep } from '../../services/proposals/tools.ts';
 import { noteOf } from './crash-points.ts';
 import { doing, step } from './plan-tools.ts';
-import { approved, notes, planFindings, read, recovered, toolsWith } from './plans.ts';
+import { approved, planFindings, read, recovered, toolsWith } from './plans.ts';
 
 const failing = doing('fails', async () => {
   throw new Error('as it must');
@@ -48,10 +48,9 @@ export async function foundAfter(
   const findings = await planFindings(database, id);
   if (what === 'execute') return findings;
   const { row, receipts } = await read(database, id);
-  const written = await notes(database);
   return [
     ...findings,
     ...(row.status === 'approved' && row.seq === 1 ? [] : [`the preview left it ${row.status}`]),
-    ...(receipts.length + written.size > 0 ? ['the preview left receipts or notes'] : []),
+    ...(receipts.length > 0 ? ['the preview left receipts'] : []),
   ];
 }
