@@ -12,7 +12,7 @@ interface Text {
   readonly group: string;
 }
 
-const [where, who, deliveries, pace] = ['Where', 'Who asks', 'Deliveries', 'Pace'];
+const [where, who, deliveries, plans, pace] = ['Where', 'Who asks', 'Deliveries', 'Plans', 'Pace'];
 
 const texts: Readonly<Record<keyof typeof variables.shape, Text>> = {
   HOST: { group: where, is: 'The address to listen on. Beyond this machine only behind TLS.' },
@@ -47,6 +47,15 @@ const texts: Readonly<Record<keyof typeof variables.shape, Text>> = {
     group: deliveries,
     is: 'How long one send may take; at most LEASE_MS less HEARTBEAT_MS.',
   },
+  PLAN_LEASE_MS: {
+    group: plans,
+    is: 'How long the executor of a plan is taken for alive after its last step.',
+  },
+  TOOL_TIMEOUT_MS: {
+    group: plans,
+    is: 'How long one tool may take; less than a sixth of PLAN_LEASE_MS, and less than 20000.',
+  },
+  PLAN_CONCURRENCY: { group: plans, is: 'How many plans a process executes at once.' },
   LEASE_MS: {
     group: pace,
     is: 'How long an owner is taken for alive. The limits of transactions are scaled below it.',

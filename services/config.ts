@@ -5,6 +5,7 @@
 // - Without a HOST the service listens on the loopback interface and nowhere else.
 
 import { z } from 'zod';
+import { limitsBelow } from '../persistence/limits.ts';
 
 /** The loopback interface: what is for this machine listens here, whatever HOST says. */
 export const host = '127.0.0.1';
@@ -94,6 +95,9 @@ export const variables = z.object({
   AUTH_ISSUER: z.string().optional(),
   AUTH_AUDIENCE: z.string().optional(),
   AUTH_ALGORITHM: z.enum(signatures).optional(),
+  PLAN_LEASE_MS: millisecondsFrom(1000, 120_000),
+  PLAN_CONCURRENCY: whole({ fallback: 5, least: 1, most: 1000 }),
+  TOOL_TIMEOUT_MS: millisecondsFrom(10, 15_000),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug']).default('info'),
 });
 
@@ -129,6 +133,12 @@ const environment = variables
       when: always,
     },
   )
+  // A tool that outlasts a statement is one whose late statement nobody waits for.
+  .refine((env) => env.TOOL_TIMEOUT_MS < limitsBelow(env.PLAN_LEASE_MS).statementMs, {
+    path: ['TOOL_TIMEOUT_MS'],
+    error: 'must be less than a sixth of PLAN_LEASE_MS, and less than 20000',
+    when: timesAreKnown,
+  })
   .transform((env) => ({
     host: env.HOST,
     auth: authOf(env),
@@ -148,6 +158,9 @@ const environment = variables
     shutdownGraceMs: env.SHUTDOWN_GRACE_MS,
     concurrency: env.CONCURRENCY,
     batch: env.BATCH,
+    planLeaseMs: env.PLAN_LEASE_MS,
+    planConcurrency: env.PLAN_CONCURRENCY,
+    toolTimeoutMs: env.TOOL_TIMEOUT_MS,
     logLevel: env.LOG_LEVEL,
   }));
 

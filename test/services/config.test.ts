@@ -20,6 +20,9 @@ describe('readConfig', () => {
       shutdownGraceMs: 25_000,
       concurrency: 20,
       batch: 500,
+      planLeaseMs: 120_000,
+      planConcurrency: 5,
+      toolTimeoutMs: 15_000,
       logLevel: 'info',
     });
   });
@@ -82,6 +85,14 @@ describe('readConfig', () => {
   it('listens elsewhere only where it is told an address', () => {
     expect(readConfig({ HOST: '::' })).toMatchObject({ host: '::' });
     expect(() => readConfig({ HOST: 'example.com' })).toThrow('HOST: must be an IP address');
+  });
+
+  it('refuses a deadline of tools that is not below that of statements', () => {
+    const tools = (lease: string, tool: string) =>
+      readConfig({ PLAN_LEASE_MS: lease, TOOL_TIMEOUT_MS: tool });
+    expect(() => tools('60000', '10000')).toThrow('TOOL_TIMEOUT_MS: must be less than a sixth');
+    expect(() => tools('240000', '20000')).toThrow('TOOL_TIMEOUT_MS');
+    expect(tools('60000', '9000')).toMatchObject({ planLeaseMs: 60_000, toolTimeoutMs: 9000 });
   });
 
   it('takes ranges with commas and blanks between them', () => {

@@ -33,6 +33,7 @@ beforeAll(async () => {
     webhooks: { allowedRanges: [] },
     mailbox: true,
     metrics,
+    announcements: { watch: async () => ({ ids: [], stop: () => undefined }) },
   };
   table = routesOf(options, readiness);
   const app = createApp({
