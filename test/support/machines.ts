@@ -1,11 +1,11 @@
 // The one list of machines that every generated suite runs on. A machine that is added here gets
 // all of them; what stands beside it is what cannot be derived from its declaration.
 
+import { dbops } from '../../machines/dbops.ts';
 import { outbox } from '../../machines/outbox.ts';
 import type { Machine } from '../../machines/status-machine.ts';
 import type { Database } from '../../persistence/database.ts';
 import { makeDraftTable } from './draft-table.ts';
-import { dbops } from './drafts/dbops.ts';
 import { proposal } from './drafts/proposal.ts';
 
 export type Values = Readonly<Record<string, unknown>>;
@@ -65,12 +65,16 @@ const plan: Values = {
 };
 
 const operation: Values = {
+  provider: 'postgres',
   target: 'branch ',
+  action: 'reset',
+  request: { branch: 'dev' },
   principal: 'ada',
   idempotency_key: 'key ',
   fingerprint: 'print',
-  request: { parent: 'main' },
+  created_at: early,
   refusals: 0,
+  polls: 0,
 };
 
 export const machineEntries: readonly MachineEntry[] = [
@@ -90,13 +94,7 @@ export const machineEntries: readonly MachineEntry[] = [
   {
     machine: dbops,
     births: [operation],
-    most: { fence: 1, refusals: 0 },
+    most: { fence: 1, refusals: 0, polls: 0 },
     unique: ['target', 'idempotency_key'],
-    prepare: (database) =>
-      makeDraftTable(database, dbops, [
-        `create unique index operation_in_flight on fencepost.operation (target)
-          where status in ('queued', 'running')`,
-        `create unique index operation_key on fencepost.operation (principal, idempotency_key)`,
-      ]),
   },
 ];
