@@ -16,6 +16,7 @@ import { resolve } from 'node:path';
 import type { Router } from 'express';
 import { type Logger, pino, stdTimeFunctions } from 'pino';
 import { machines } from './machines/all.ts';
+import { dbops } from './machines/dbops.ts';
 import { outbox } from './machines/outbox.ts';
 import { ensureDatabase } from './persistence/create-database.ts';
 import { type Database, openDatabase } from './persistence/database.ts';
@@ -23,7 +24,7 @@ import { installMachines } from './persistence/definitions.ts';
 import { EmbeddedPostgresError } from './persistence/embedded-postgres-error.ts';
 import { checkLimits, type Limits, limitsBelow } from './persistence/limits.ts';
 import { migrate } from './persistence/migrate.ts';
-import { openWakeListener } from './persistence/wake-listener.ts';
+import { openWakeListener, type WakeListener } from './persistence/wake-listener.ts';
 import { type Config, ConfigError, host, readConfig } from './services/config.ts';
 import type { Channel } from './services/deliveries/channel.ts';
 import { emailChannel } from './services/deliveries/email.ts';
@@ -35,6 +36,11 @@ import { createApp } from './services/http/app.ts';
 import { listen } from './services/http/listener.ts';
 import { mailboxRoutes } from './services/mailbox/routes.ts';
 import { startMailbox } from './services/mailbox/smtp.ts';
+import { neonProvider } from './services/operations/neon.ts';
+import { callTimeoutFor, paceOf, timesFor } from './services/operations/pace.ts';
+import { postgresProvider } from './services/operations/postgres.ts';
+import type { Provider } from './services/operations/provider.ts';
+import { operationWorks } from './services/operations/worker.ts';
 import { startOwnPostgres } from './services/own-postgres.ts';
 import { openReadiness, type Readiness } from './services/readiness.ts';
 import { readRunning, removeRunning, writeRunning } from './services/running-process.ts';
@@ -53,8 +59,12 @@ interface Process {
   readonly shutdown: Shutdown;
   readonly stopping: AbortController;
   readonly readiness: Readiness;
-  /** Ends the wait for running sends. Nothing to hurry until the workers run. */
-  hurry: () => void;
+  /** What ends the wait for running sends and calls. Empty until the workers run. */
+  readonly hurries: (() => void)[];
+}
+
+function hurry({ hurries }: Process): void {
+  for (const each of hurries) each();
 }
 
 async function ownDatabase(self: Process): Promise<string> {
@@ -66,7 +76,7 @@ async function ownDatabase(self: Process): Promise<string> {
       log.fatal('the embedded Postgres keeps ending');
       process.exitCode = 1;
       stopping.abort();
-      self.hurry();
+      hurry(self);
     },
   });
   shutdown.defer('embedded Postgres', postgres.stop, lastResortMs);
@@ -99,12 +109,53 @@ function channelsOf({ config }: Process, smtpUrl: string): readonly Channel[] {
   return [email, webhookChannel({ secret, timeoutMs, allowedRanges: webhookAllowedRanges })];
 }
 
-async function startDeliveries(self: Process, database: Database, channels: readonly Channel[]) {
-  const { config, log, shutdown } = self;
+async function openWakes({ log, shutdown }: Process, database: Database): Promise<WakeListener> {
   const wakes = await openWakeListener(database, {
     onLost: (reason) => log.warn({ err: reason }, 'nobody wakes the workers, they poll'),
   });
   shutdown.defer('wake-ups', wakes.close);
+  return wakes;
+}
+
+/** What the workers of a machine stand on. */
+interface Ground {
+  readonly database: Database;
+  readonly wakes: WakeListener;
+}
+
+/** The branches that the configuration names. */
+function providerOf({ config, log }: Process, database: Database): Provider | undefined {
+  const { branches, neon, operationLeaseMs } = config;
+  switch (branches) {
+    case 'postgres':
+      return postgresProvider({ database, log });
+    case 'neon':
+      return neonProvider({ ...neon, timeoutMs: callTimeoutFor(operationLeaseMs) });
+    case 'none':
+      return undefined;
+    default:
+      return branches satisfies never;
+  }
+}
+
+/** Without a provider it only reaps. */
+function startOperations(self: Process, { database, wakes }: Ground): void {
+  const { config, log, shutdown } = self;
+  const { shutdownGraceMs: graceMs, operationLeaseMs, operationDeadlineMs, reapMs } = config;
+  const provider = providerOf(self, database);
+  if (provider) shutdown.defer('branches', provider.close, graceMs);
+  const times = timesFor(operationLeaseMs, operationDeadlineMs);
+  const works = provider ? operationWorks({ database, provider, times, log }) : [];
+  const pace = paceOf(times, config.pollMs);
+  const base = { database, machine: dbops, wakes, works, pace, reapMs, log };
+  const runs = startRuns<typeof dbops>(base);
+  shutdown.defer('operations', () => runs.stop(graceMs), graceMs + lastResortMs);
+  self.hurries.push(runs.hurry);
+}
+
+function startDeliveries(self: Process, ground: Ground, channels: readonly Channel[]): void {
+  const { config, log, shutdown } = self;
+  const { database, wakes } = ground;
   const retention = startRetention({ database, log });
   shutdown.defer('retention', retention.close);
   const { shutdownGraceMs: graceMs, sendTimeoutMs: timeoutMs, reapMs } = config;
@@ -118,13 +169,14 @@ async function startDeliveries(self: Process, database: Database, channels: read
     log,
   });
   shutdown.defer('deliveries', () => runs.stop(graceMs), graceMs + lastResortMs);
-  self.hurry = runs.hurry;
+  self.hurries.push(runs.hurry);
 }
 
 async function start(self: Process): Promise<void> {
   const { config, log, shutdown, stopping, readiness } = self;
-  const limits = limitsBelow(config.leaseMs);
-  checkLimits(limits, config.leaseMs);
+  const shortestLeaseMs = Math.min(config.leaseMs, config.operationLeaseMs);
+  const limits = limitsBelow(shortestLeaseMs);
+  checkLimits(limits, shortestLeaseMs);
 
   const serverUrl = config.databaseUrl === undefined ? await ownDatabase(self) : undefined;
   stopping.signal.throwIfAborted();
@@ -135,6 +187,8 @@ async function start(self: Process): Promise<void> {
   log.info({ url: http.url }, 'http is open');
 
   const url = config.databaseUrl ?? (await ensureDatabase(serverUrl ?? '', 'fencepost'));
+  // Something to branch from, so that a first branch needs no preparation.
+  if (serverUrl !== undefined) await ensureDatabase(serverUrl, 'main');
   const database = await openOurDatabase(self, url, limits);
   stopping.signal.throwIfAborted();
   const mailbox = config.smtpUrl ? undefined : await startMailbox({ database, log });
@@ -146,7 +200,9 @@ async function start(self: Process): Promise<void> {
   if (mailbox) routers.push(mailboxRoutes(database));
   // Again, because it closes before what its routes need; the first one is for a start that fails.
   shutdown.defer('http', () => http.close(httpGraceMs));
-  await startDeliveries(self, database, channels);
+  const ground = { database, wakes: await openWakes(self, database) };
+  startOperations(self, ground);
+  startDeliveries(self, ground, channels);
   readiness.begin(database);
 
   if (!config.databaseUrl) await writeRunning(runningFile, { pid: process.pid, url: http.url });
@@ -188,12 +244,12 @@ async function main(config: Config): Promise<void> {
   const shutdown = openShutdown(log);
   const stopping = new AbortController();
   const readiness = openReadiness(stopping.signal);
-  const self: Process = { config, log, shutdown, stopping, readiness, hurry: () => undefined };
+  const self: Process = { config, log, shutdown, stopping, readiness, hurries: [] };
   const stopped = once(stopping.signal, 'abort');
   const onSignal = (signal: NodeJS.Signals): void => {
     const again = stopping.signal.aborted;
     log.info({ signal, again }, 'stopping');
-    if (again) self.hurry();
+    if (again) hurry(self);
     else stopping.abort();
   };
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal);

@@ -105,17 +105,24 @@ export type Accepted =
   | { readonly outcome: 'accepted'; readonly operation: BranchOperation }
   | { readonly outcome: 'refused'; readonly reason: string };
 
+export interface AcceptOptions {
+  readonly limits: Limits;
+  /** Asked last, before the row is written. */
+  readonly isLate: () => boolean;
+}
+
 /**
  * Accepts an operation, to be carried out later, or says why not. One attempt, within the limits.
  */
 export async function acceptBranchOperation(
   database: Database,
   asked: NewBranchOperation,
-  limits: Limits,
+  { limits, isLate }: AcceptOptions,
 ): Promise<Accepted> {
   const accept = async (tx: Tx): Promise<Accepted> => {
     const verdict = await judge(tx, asked);
     if (typeof verdict === 'string') return { outcome: 'refused', reason: verdict };
+    if (isLate()) throw new Error('the send window had passed');
     const { rows } = await sql<BranchOperation>`
     insert into fencepost.branch_operation (action, branch, parent, keep_as)
     values (${asked.action}, ${asked.branch}, ${verdict.parent}, ${asked.keepAs ?? null})

@@ -47,6 +47,20 @@ interface Beating {
 const heartbeatOf = ({ LEASE_MS, HEARTBEAT_MS = Math.floor(LEASE_MS / 3) }: Beating): number =>
   HEARTBEAT_MS;
 
+const neonUrl = 'https://console.neon.tech/api/v2';
+
+interface Branching {
+  readonly BRANCHES?: 'postgres' | 'neon' | 'none' | undefined;
+  readonly NEON_API_KEY?: string | undefined;
+  readonly DATABASE_URL?: string | undefined;
+}
+/** In a Postgres of somebody else's, databases are theirs to make unless it is said otherwise. */
+const branchesOf = ({ BRANCHES, NEON_API_KEY, DATABASE_URL }: Branching) => {
+  if (BRANCHES) return BRANCHES;
+  if (NEON_API_KEY) return 'neon';
+  return DATABASE_URL === undefined ? 'postgres' : 'none';
+};
+
 const environment = z
   .object({
     PORT: whole({ fallback: 3000, least: 0, most: 65_535 }),
@@ -65,6 +79,12 @@ const environment = z
     CONCURRENCY: whole({ fallback: 20, least: 1, most: 1000 }),
     BATCH: whole({ fallback: 500, least: 1, most: 10_000 }),
     HEARTBEAT_MS: optionalMilliseconds,
+    BRANCHES: z.enum(['postgres', 'neon', 'none']).optional(),
+    NEON_API_KEY: z.string().optional(),
+    NEON_PROJECT_ID: z.string().optional(),
+    NEON_API_URL: address(['https:', 'http:']),
+    OPERATION_LEASE_MS: millisecondsFrom(10_000, 120_000),
+    OPERATION_DEADLINE_MS: millisecondsFrom(1000, 1_800_000),
     LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug']).default('info'),
   })
   // A send that may outlast its lease is one that a second worker repeats while it runs.
@@ -78,6 +98,11 @@ const environment = z
     path: ['HEARTBEAT_MS'],
     error: 'must be at most half of LEASE_MS',
     when: timesAreKnown,
+  })
+  // A key alone would go to whatever project is guessed.
+  .refine((env) => branchesOf(env) !== 'neon' || (env.NEON_API_KEY && env.NEON_PROJECT_ID), {
+    path: ['NEON_PROJECT_ID'],
+    error: 'and NEON_API_KEY are both needed for the branches of Neon',
   })
   .transform((env) => ({
     port: env.PORT,
@@ -96,6 +121,14 @@ const environment = z
     shutdownGraceMs: env.SHUTDOWN_GRACE_MS,
     concurrency: env.CONCURRENCY,
     batch: env.BATCH,
+    branches: branchesOf(env),
+    neon: {
+      url: (env.NEON_API_URL ?? neonUrl).replace(/\/+$/, ''),
+      key: env.NEON_API_KEY ?? '',
+      project: env.NEON_PROJECT_ID ?? '',
+    },
+    operationLeaseMs: env.OPERATION_LEASE_MS,
+    operationDeadlineMs: env.OPERATION_DEADLINE_MS,
     logLevel: env.LOG_LEVEL,
   }));
 

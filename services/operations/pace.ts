@@ -11,11 +11,19 @@ export interface OperationTimes {
   readonly sendWindowMs: number;
 }
 
-export const usualTimes: OperationTimes = {
-  leaseMs: 120_000,
-  deadlineMs: 1_800_000,
-  sendWindowMs: 10_000,
-};
+const usualWindowMs = 10_000;
+const usualCallMs = 30_000;
+
+/** The times that go with a lease; those of a short one are short. */
+export const timesFor = (leaseMs: number, deadlineMs: number): OperationTimes => ({
+  leaseMs,
+  deadlineMs,
+  sendWindowMs: Math.min(usualWindowMs, Math.floor(leaseMs / 12)),
+});
+
+/** How long a call of a provider over HTTP may take, under a lease. */
+export const callTimeoutFor = (leaseMs: number): number =>
+  Math.min(usualCallMs, Math.floor(leaseMs / 4));
 
 /** The longest wait without a sign of life of its own. */
 export const sliceOf = ({ leaseMs }: OperationTimes): number => Math.ceil(leaseMs / 4);

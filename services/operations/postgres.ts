@@ -107,8 +107,11 @@ export function postgresProvider(options: PostgresProviderOptions): Provider {
         const id = await newestBranchOperation(database, branch);
         return id === null ? null : String(id);
       }),
-    async issue(change) {
-      const accepted = await reading(() => acceptBranchOperation(database, change, limits));
+    async issue(change, latest) {
+      const isLate = () => performance.now() > latest;
+      const accepted = await reading(() =>
+        acceptBranchOperation(database, change, { limits, isLate }),
+      );
       if (accepted.result !== 'ok') return accepted;
       if (accepted.value.outcome === 'refused') {
         const error = accepted.value.reason;

@@ -89,9 +89,10 @@ export async function enqueueChange(
   };
   // What stood in the way may have ended by the time it is looked at.
   for (let round = 1; ; round += 1) {
+    // In this order: what has the branch may be this very request, committed between two reads.
+    const other = await readInFlight(tx, provider.name, change.branch);
     const before = await known(tx, provider.name, asking);
     if (before) return before;
-    const other = await readInFlight(tx, provider.name, change.branch);
     if (other !== undefined) return { outcome: 'in_flight', id: other };
     try {
       const [id] = await create(tx, dbops, [run]);
