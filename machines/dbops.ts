@@ -6,7 +6,8 @@
 //   back. A successor looks for what is newer than the mark, never by time.
 // - `settles_at` is when a call of this intent can no longer be on its way: before it nobody may
 //   say `unknown`, not the deadline either.
-// - A run that somebody let go of, or lost, stays `running` and is taken over when its lease lapses.
+// - A run that somebody let go of, or lost, stays `running`, and is taken over when its lease
+//   lapses.
 // - `last_error` is the last trouble on the way, `error` why it did not succeed, for people.
 
 import { statusMachine } from './status-machine.ts';
@@ -32,6 +33,15 @@ import {
 
 const baseMs = 1000;
 const capMs = 30_000;
+
+const notTaken = 'The deadline passed before the provider took the request. Ask again.';
+const stillAtIt =
+  'The deadline passed before the provider said that it had ended. ' +
+  'Look up there how the operations that are listed here ended, before you ask again.';
+const notFound =
+  'The deadline passed and no operation of this request was found. ' +
+  'Look up at the provider whether the branch has an operation that is newer than the mark, ' +
+  'before you ask again.';
 
 const lease = { lease_expires_at: after(clock, field('lease_ms')) };
 const claimed = {
@@ -242,7 +252,7 @@ export const dbops = statusMachine({
             target: 'failed',
             actions: set({
               outcome: lit('not_issued'),
-              error: lit('The deadline passed before the provider took the request. Ask again.'),
+              error: lit(notTaken),
               finished_at: clock,
             }),
           },
@@ -252,9 +262,7 @@ export const dbops = statusMachine({
             target: 'failed',
             actions: set({
               outcome: lit('unknown'),
-              error: lit(
-                'The deadline passed before the provider said that it had ended. Look up there how the operations that are listed here ended, before you ask again.',
-              ),
+              error: lit(stillAtIt),
               finished_at: clock,
             }),
           },
@@ -264,9 +272,7 @@ export const dbops = statusMachine({
             target: 'failed',
             actions: set({
               outcome: lit('unknown'),
-              error: lit(
-                'The deadline passed and no operation of this request was found. Look up at the provider whether the branch has an operation that is newer than the mark, before you ask again.',
-              ),
+              error: lit(notFound),
               finished_at: clock,
             }),
           },

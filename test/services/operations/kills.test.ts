@@ -108,7 +108,7 @@ describe('a worker', () => {
     expect(all).toHaveLength(8);
   });
 
-  it('that stands still at every point starts nothing twice, and changes nothing late', async () => {
+  it('that stands still at every point starts nothing twice and changes nothing late', async () => {
     const { child, all } = await staged();
     child.process.kill('SIGSTOP');
     const rows = [];

@@ -42,7 +42,7 @@ describe('a reset', () => {
     expect(row.operations).toMatchObject([{ detail: expect.stringMatching(/closed for \d+ ms/) }]);
   });
 
-  it('keeps grants, limits and settings of the branch, and the old copy where it is told', async () => {
+  it('keeps grants, limits and settings, and the old copy where it is told', async () => {
     const provider = opened();
     const root = await makeRoot();
     const branch = `${root}_dev`;

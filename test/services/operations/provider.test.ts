@@ -70,7 +70,7 @@ describe.each(Object.keys(providers))('%s', (name) => {
     expect(told(await provider.since(other, mark, never))).toEqual([]);
   });
 
-  it('keeps what was there under a name, and marks nothing before the first operation', async () => {
+  it('keeps what was there under a name', async () => {
     const { provider, root } = await given();
     const branch = `${root}_dev`;
     await driven(provider, { action: 'create', branch, parent: root });

@@ -38,7 +38,7 @@ describe('a request', () => {
     expect(await enqueue(asking('a'))).toEqual({ outcome: 'replayed', id: first.id });
   });
 
-  it('is refused under the key of another one, and not under the key of somebody else', async () => {
+  it('is refused under the key of another one, and not under that of somebody else', async () => {
     const { id } = await enqueue(asking('b'));
     const reused = { outcome: 'idempotency_key_reused', id };
     expect(await enqueue(asking('b', 'other'))).toEqual(reused);

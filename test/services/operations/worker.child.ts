@@ -1,7 +1,7 @@
 // A process that works on several operations at once, each on a fake of its own, and holds each at
 // one point: to be killed there, or to be stopped and to go on. Arguments, as JSON: ChildOrders.
 //
-// - It says in a line where each is. At its point an operation waits until the process is continued.
+// - It says in a line where each is. At its point an operation waits until the process goes on.
 // - `mutant`: the call is made before the intent is written, which must be seen.
 
 import { once } from 'node:events';

@@ -1,5 +1,5 @@
-// Workers against the fake Neon: every answer that it can give, and what comes of it. Nothing waits:
-// the waits that the row asks for are recorded.
+// Workers against the fake Neon: every answer that it can give, and what comes of it. Nothing
+// waits: the waits that the row asks for are recorded.
 
 import { describe, expect, it } from 'vitest';
 import { ownError } from '../../support/fake-neon.ts';
