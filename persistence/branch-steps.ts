@@ -85,7 +85,7 @@ async function copyParent(session: BranchSession, operation: BranchOperation): P
   try {
     await close(session, parent ?? '');
     await session.query(
-      `create database ${identifier(copy)} template ${identifier(parent ?? '')} allow_connections false`,
+      `create database ${identifier(copy)} template ${identifier(parent ?? '')} strategy file_copy allow_connections false`,
     );
   } finally {
     await openParent(session, operation);
