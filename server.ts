@@ -40,6 +40,7 @@ import { neonProvider } from './services/operations/neon.ts';
 import { callTimeoutFor, paceOf, timesFor } from './services/operations/pace.ts';
 import { postgresProvider } from './services/operations/postgres.ts';
 import type { Provider } from './services/operations/provider.ts';
+import { operationBatches } from './services/operations/retention.ts';
 import { operationWorks } from './services/operations/worker.ts';
 import { startOwnPostgres } from './services/own-postgres.ts';
 import { openReadiness, type Readiness } from './services/readiness.ts';
@@ -156,7 +157,7 @@ function startOperations(self: Process, { database, wakes }: Ground): void {
 function startDeliveries(self: Process, ground: Ground, channels: readonly Channel[]): void {
   const { config, log, shutdown } = self;
   const { database, wakes } = ground;
-  const retention = startRetention({ database, log });
+  const retention = startRetention({ database, log, more: operationBatches });
   shutdown.defer('retention', retention.close);
   const { shutdownGraceMs: graceMs, sendTimeoutMs: timeoutMs, reapMs } = config;
   const runs = startRuns<typeof outbox>({
