@@ -27,6 +27,7 @@ import { openWakeListener, type WakeListener } from './persistence/wake-listener
 import { type Config, ConfigError, readConfig } from './services/config.ts';
 import type { Channel } from './services/deliveries/channel.ts';
 import { emailChannel } from './services/deliveries/email.ts';
+import { startRetention } from './services/deliveries/retention.ts';
 import { startDeliveries } from './services/deliveries/start.ts';
 import { deliveryTool } from './services/deliveries/tool.ts';
 import { webhookChannel } from './services/deliveries/webhook.ts';
@@ -39,6 +40,8 @@ import { listen } from './services/http/listener.ts';
 import { openOwnKeys, writeOperatorToken } from './services/http/own-keys.ts';
 import { startMailbox } from './services/mailbox/smtp.ts';
 import { type Metrics, openMetrics } from './services/metrics/metrics.ts';
+import { operationBatches } from './services/operations/retention.ts';
+import { startOperations } from './services/operations/start.ts';
 import { startOwnPostgres } from './services/own-postgres.ts';
 import { noteDelete, noteWrite } from './services/proposals/notes.ts';
 import { startProposals } from './services/proposals/start.ts';
@@ -137,8 +140,9 @@ async function openWakes({ log, shutdown }: Process, database: Database): Promis
 
 async function start(self: Process): Promise<void> {
   const { config, log, shutdown, stopping, readiness } = self;
-  const limits = limitsBelow(config.leaseMs);
-  checkLimits(limits, config.leaseMs);
+  const shortestLeaseMs = Math.min(config.leaseMs, config.operationLeaseMs);
+  const limits = limitsBelow(shortestLeaseMs);
+  checkLimits(limits, shortestLeaseMs);
 
   const serverUrl = config.databaseUrl === undefined ? await ownDatabase(self) : undefined;
   stopping.signal.throwIfAborted();
@@ -161,6 +165,8 @@ async function start(self: Process): Promise<void> {
   log.info({ url: http.url }, 'http is open');
 
   const url = config.databaseUrl ?? (await ensureDatabase(serverUrl ?? '', 'fencepost'));
+  // Something to branch from, so that a first branch needs no preparation.
+  if (serverUrl !== undefined) await ensureDatabase(serverUrl, 'main');
   const database = await openOurDatabase(self, url, limits);
   stopping.signal.throwIfAborted();
   const mailbox = config.smtpUrl ? undefined : await startMailbox({ database, log });
@@ -181,7 +187,10 @@ async function start(self: Process): Promise<void> {
   // What a plan may consist of. Another domain's tools are another line each.
   const mails = deliveryTool({ sender, ...(webhooks && { webhooks }) });
   const tools = toolRegistry([noteWrite, noteDelete, mails, ...documentTools]);
+  const retention = startRetention({ database, log, more: operationBatches });
+  shutdown.defer('retention', retention.close);
   startProposals(ground, tools);
+  startOperations(ground);
   startDeliveries(ground, channels);
   readiness.begin(database);
 

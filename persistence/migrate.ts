@@ -14,6 +14,7 @@ import { mailbox } from './migrations/0003-mailbox.ts';
 import { coolDown } from './migrations/0004-cool-down.ts';
 import { finishedDeliveries } from './migrations/0005-finished-deliveries.ts';
 import { proposals } from './migrations/0006-proposals.ts';
+import { operations } from './migrations/0007-operations.ts';
 import { documents } from './migrations/0008-documents.ts';
 import { idempotency } from './migrations/0009-idempotency.ts';
 import { journalStream } from './migrations/0010-journal-stream.ts';
@@ -31,6 +32,7 @@ const migrations: readonly Migration[] = [
   coolDown,
   finishedDeliveries,
   proposals,
+  operations,
   documents,
   idempotency,
   journalStream,

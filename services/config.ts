@@ -72,6 +72,20 @@ const authOf = ({ AUTH_JWKS_URL, AUTH_ISSUER, AUTH_AUDIENCE, AUTH_ALGORITHM }: A
         algorithm: AUTH_ALGORITHM ?? 'RS256',
       };
 
+const neonUrl = 'https://console.neon.tech/api/v2';
+
+interface Branching {
+  readonly BRANCHES?: 'postgres' | 'neon' | 'none' | undefined;
+  readonly NEON_API_KEY?: string | undefined;
+  readonly DATABASE_URL?: string | undefined;
+}
+/** In a Postgres of somebody else's, databases are theirs to make unless it is said otherwise. */
+const branchesOf = ({ BRANCHES, NEON_API_KEY, DATABASE_URL }: Branching) => {
+  if (BRANCHES) return BRANCHES;
+  if (NEON_API_KEY) return 'neon';
+  return DATABASE_URL === undefined ? 'postgres' : 'none';
+};
+
 /** Each variable by itself. config-text.ts says what it is for. */
 export const variables = z.object({
   HOST: z.union([z.ipv4(), z.ipv6()], 'must be an IP address').default(host),
@@ -98,6 +112,12 @@ export const variables = z.object({
   PLAN_LEASE_MS: millisecondsFrom(1000, 120_000),
   PLAN_CONCURRENCY: whole({ fallback: 5, least: 1, most: 1000 }),
   TOOL_TIMEOUT_MS: millisecondsFrom(10, 15_000),
+  BRANCHES: z.enum(['postgres', 'neon', 'none']).optional(),
+  NEON_API_KEY: z.string().optional(),
+  NEON_PROJECT_ID: z.string().optional(),
+  NEON_API_URL: address(['https:', 'http:']),
+  OPERATION_LEASE_MS: millisecondsFrom(10_000, 120_000),
+  OPERATION_DEADLINE_MS: millisecondsFrom(1000, 1_800_000),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug']).default('info'),
 });
 
@@ -139,6 +159,11 @@ const environment = variables
     error: 'must be less than a sixth of PLAN_LEASE_MS, and less than 20000',
     when: timesAreKnown,
   })
+  // A key alone would go to whatever project is guessed.
+  .refine((env) => branchesOf(env) !== 'neon' || (env.NEON_API_KEY && env.NEON_PROJECT_ID), {
+    path: ['NEON_PROJECT_ID'],
+    error: 'and NEON_API_KEY are both needed for the branches of Neon',
+  })
   .transform((env) => ({
     host: env.HOST,
     auth: authOf(env),
@@ -161,6 +186,14 @@ const environment = variables
     planLeaseMs: env.PLAN_LEASE_MS,
     planConcurrency: env.PLAN_CONCURRENCY,
     toolTimeoutMs: env.TOOL_TIMEOUT_MS,
+    branches: branchesOf(env),
+    neon: {
+      url: (env.NEON_API_URL ?? neonUrl).replace(/\/+$/, ''),
+      key: env.NEON_API_KEY ?? '',
+      project: env.NEON_PROJECT_ID ?? '',
+    },
+    operationLeaseMs: env.OPERATION_LEASE_MS,
+    operationDeadlineMs: env.OPERATION_DEADLINE_MS,
     logLevel: env.LOG_LEVEL,
   }));
 

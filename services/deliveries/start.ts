@@ -1,17 +1,13 @@
-// Starts the deliveries of a process: workers of every configured channel, their reaper, and the
-// retention of finished runs.
+// Starts the deliveries of a process: workers of every configured channel, and their reaper.
 
 import { outbox } from '../../machines/outbox.ts';
 import { type Ground, lastResortMs } from '../ground.ts';
 import { startRuns } from '../runs/start.ts';
 import type { Channel } from './channel.ts';
-import { startRetention } from './retention.ts';
 import { deliveryWork } from './worker.ts';
 
 export function startDeliveries(ground: Ground, channels: readonly Channel[]): void {
   const { config, log, database, wakes, metrics, shutdown } = ground;
-  const retention = startRetention({ database, log });
-  shutdown.defer('retention', retention.close);
   const { shutdownGraceMs: graceMs, sendTimeoutMs: timeoutMs, reapMs } = config;
   const runs = startRuns<typeof outbox>({
     database,

@@ -2,12 +2,11 @@
 // all of them; what stands beside it is what cannot be derived from its declaration.
 
 import { sql } from 'kysely';
+import { dbops } from '../../machines/dbops.ts';
 import { outbox } from '../../machines/outbox.ts';
 import { proposal } from '../../machines/proposal.ts';
 import type { Machine } from '../../machines/status-machine.ts';
 import type { Database } from '../../persistence/database.ts';
-import { makeDraftTable } from './draft-table.ts';
-import { dbops } from './drafts/dbops.ts';
 
 export type Values = Readonly<Record<string, unknown>>;
 
@@ -69,12 +68,16 @@ const plan: Values = {
 };
 
 const operation: Values = {
+  provider: 'postgres',
   target: 'branch ',
+  action: 'reset',
+  request: { branch: 'dev' },
   principal: 'ada',
   idempotency_key: 'key ',
   fingerprint: 'print',
-  request: { parent: 'main' },
+  created_at: early,
   refusals: 0,
+  polls: 0,
 };
 
 export const machineEntries: readonly MachineEntry[] = [
@@ -101,13 +104,7 @@ export const machineEntries: readonly MachineEntry[] = [
   {
     machine: dbops,
     births: [operation],
-    most: { fence: 1, refusals: 0 },
+    most: { fence: 1, refusals: 0, polls: 0 },
     unique: ['target', 'idempotency_key'],
-    prepare: (database) =>
-      makeDraftTable(database, dbops, [
-        `create unique index operation_in_flight on fencepost.operation (target)
-          where status in ('queued', 'running')`,
-        `create unique index operation_key on fencepost.operation (principal, idempotency_key)`,
-      ]),
   },
 ];
