@@ -42,7 +42,7 @@ const texts: Readonly<Record<keyof typeof variables.shape, Text>> = {
   MAIL_FROM: { group: deliveries, is: 'Who mail is from. Frozen into each mail.' },
   WEBHOOK_SECRET: {
     group: deliveries,
-    is: '`whsec_` and 24 to 64 bytes in base64; several, with blanks between them, sign side by side.',
+    is: '`whsec_` and 24 to 64 bytes in base64; several, by blanks, sign side by side.',
     absent: 'no webhooks',
   },
   WEBHOOK_ALLOWED_RANGES: {

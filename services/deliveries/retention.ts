@@ -1,6 +1,6 @@
 // The retention of what the outbox leaves behind: finished deliveries with their journal, lost
-// writes, passed cool-downs, answers kept for an Idempotency-Key, old mails of the development mailbox. Started in every process; rows
-// that another one is deleting are passed over.
+// writes, passed cool-downs, answers kept for an Idempotency-Key, old mails of the development
+// mailbox. Started in every process; rows that another one is deleting are passed over.
 //
 // - Batch by batch, each a transaction of its own: no long transaction, and a stop waits for one
 //   batch at most.

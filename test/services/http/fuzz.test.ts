@@ -166,11 +166,17 @@ const headers = fc.record(
   { requiredKeys: [] },
 );
 
+/** Most requests are right in most parts: what is wrong everywhere is refused at the door. */
+const rarely = fc.integer({ min: 0, max: 9 }).map((dice) => dice === 0);
+const mostly = <T>(usual: T, odd: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 2, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: odd });
+
 function sentTo(route: Route): fc.Arbitrary<Sent> {
+  const [asked, given] = [mostly('', query), mostly({}, headers)];
   const parameter = fc.oneof(fc.constantFrom('', id), text.map(encoded));
   return fc
-    .record({ parameter, query, headers, body: bodyFor(route), token: fc.constant(token) })
-    .map(({ parameter: at, query: asked, headers: given, body }) => {
+    .record({ parameter, query: asked, headers: given, body: bodyFor(route), isOdd: rarely })
+    .map(({ parameter: at, query: asked, headers: given, body, isOdd }) => {
       const path = route.path.replaceAll(/\{\w+\}/g, () => at);
       return {
         path: asked === '' ? path : `${path}?${asked}`,
@@ -180,7 +186,7 @@ function sentTo(route: Route): fc.Arbitrary<Sent> {
           'content-type': 'application/json',
           ...given,
         },
-        body: ['get'].includes(route.method) && body === '' ? undefined : body,
+        body: route.body || isOdd ? body : undefined,
       };
     });
 }
@@ -198,16 +204,23 @@ function check(method: string, sent: Sent, answer: Answer): void {
 describe('a route, whatever is sent to it,', () => {
   it('answers as it declares: each of the table', async () => {
     let tried = 0;
+    const done = new Set<string>();
     for (const route of table) {
       const method = route.method.toUpperCase();
       const property = fc.asyncProperty(sentTo(route), async (sent) => {
-        check(method, sent, await send(method, sent));
+        const answer = await send(method, sent);
+        check(method, sent, answer);
         tried += 1;
+        if (answer.status < 300) done.add(routeName(route));
       });
       await fc.assert(property, { numRuns: runsOf(route) });
     }
     expect(tried).toBe(table.reduce((sum, route) => sum + runsOf(route), 0));
     expect(table.length).toBeGreaterThanOrEqual(13);
+    // It came through to every handler but that of the redrive, for which there is nothing.
+    expect(table.map(routeName).filter((name) => !done.has(name))).toEqual([
+      'POST /v1/deliveries/{id}/redrive',
+    ]);
   });
 
   it('answers also where there is no route', async () => {
