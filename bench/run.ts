@@ -4,11 +4,13 @@
 import { cpus } from 'node:os';
 import { deliveriesBench, memoryBench } from './deliveries.ts';
 import { kernelBench } from './kernel.ts';
+import { sessionBench } from './session.ts';
 
 const benches: Readonly<Record<string, () => Promise<string>>> = {
   kernel: kernelBench,
   deliveries: deliveriesBench,
   memory: memoryBench,
+  session: sessionBench,
 };
 
 const [name = ''] = process.argv.slice(2);
