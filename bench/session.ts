@@ -1,5 +1,6 @@
-// `npm run bench -- session`: what a keystroke costs the main thread, in a document of 1 MB. The edit
-// is made as an editor makes it: a new content that shares all but a path with the one before.
+// `npm run bench -- session`: what a keystroke costs the main thread, in a document of 1 MB. The
+// edit is made as an editor makes it: a new content that shares all but a path with the one
+// before.
 
 import { openDocument } from '../client/open-document.ts';
 import {

@@ -1,5 +1,5 @@
-// `npm run build:client`: the packages of the browser, as JavaScript and declarations in dist/. Each
-// entry is a file of its own; what they share is shared.
+// `npm run build:client`: the packages of the browser, as JavaScript and declarations in dist/.
+// Each entry is a file of its own; what they share is shared.
 
 import { execFileSync } from 'node:child_process';
 import { build } from 'vite';
