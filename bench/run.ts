@@ -6,6 +6,7 @@ import { deliveriesBench, memoryBench } from './deliveries.ts';
 import { documentsBench } from './documents.ts';
 import { kernelBench } from './kernel.ts';
 import { proposalsBench } from './proposals.ts';
+import { sessionBench } from './session.ts';
 
 const benches: Readonly<Record<string, () => Promise<string>>> = {
   kernel: kernelBench,
@@ -13,6 +14,7 @@ const benches: Readonly<Record<string, () => Promise<string>>> = {
   memory: memoryBench,
   documents: documentsBench,
   proposals: proposalsBench,
+  session: sessionBench,
 };
 
 const [name = ''] = process.argv.slice(2);
