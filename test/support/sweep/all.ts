@@ -1,0 +1,6 @@
+// The scenarios of the crash sweep, by machine.
+
+import { outboxScenario } from './outbox.ts';
+import type { Scenario } from './scenario.ts';
+
+export const scenarios: readonly Scenario[] = [outboxScenario];
