@@ -20,9 +20,7 @@ import { transaction } from '../../persistence/transaction.ts';
 import { openWakeListener } from '../../persistence/wake-listener.ts';
 import { claimed, claimedOne, enqueue, force } from '../support/deliveries.ts';
 import { connected, fresh, opened } from '../support/opened.ts';
-
-const never = new AbortController().signal;
-const year = 365 * 86_400_000;
+import { signal } from '../support/signal.ts';
 
 /** Does once whatever the kernel can do. Returns the journal of the run that went through it. */
 async function everything(database: Database) {
@@ -33,10 +31,10 @@ async function everything(database: Database) {
   await dropOldPartitions(database);
   const listener = await openWakeListener(database);
   try {
-    await listener.wait('outbox', year, never);
-    const woken = listener.wait('outbox', year, never);
+    const woken = signal();
+    listener.onWake('outbox', woken.give);
     const { id, attempts: fence } = await claimedOne(database);
-    await woken;
+    await woken.given;
     const stale = { id, fence: fence + 1 };
     expect(await transaction(database, (tx) => send(tx, outbox, 'sent', stale))).toMatchObject({
       outcome: 'lost',
