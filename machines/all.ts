@@ -2,6 +2,7 @@
 // generated test on it; its table comes with a migration.
 
 import { outbox } from './outbox.ts';
+import { proposal } from './proposal.ts';
 import type { Machine } from './status-machine.ts';
 
-export const machines: readonly Machine[] = [outbox];
+export const machines: readonly Machine[] = [outbox, proposal];

@@ -13,6 +13,7 @@ import { outbox } from './migrations/0002-outbox.ts';
 import { mailbox } from './migrations/0003-mailbox.ts';
 import { coolDown } from './migrations/0004-cool-down.ts';
 import { finishedDeliveries } from './migrations/0005-finished-deliveries.ts';
+import { proposals } from './migrations/0006-proposals.ts';
 import type { Tx } from './transaction.ts';
 
 interface Migration {
@@ -20,7 +21,14 @@ interface Migration {
   readonly statements: readonly string[];
 }
 
-const migrations: readonly Migration[] = [kernel, outbox, mailbox, coolDown, finishedDeliveries];
+const migrations: readonly Migration[] = [
+  kernel,
+  outbox,
+  mailbox,
+  coolDown,
+  finishedDeliveries,
+  proposals,
+];
 
 async function applied(tx: Tx): Promise<ReadonlySet<string>> {
   await sql`create schema if not exists fencepost`.execute(tx);

@@ -92,6 +92,54 @@ interface DeliveryTable extends RunTable {
   finished_at: Instant | null;
 }
 
+interface ProposalTable extends RunTable {
+  proposer: string;
+  risk: string;
+  four_eyes: string;
+  plan_hash: string;
+  steps: number;
+  rationale: string;
+  link: string | null;
+  linked_to: string | null;
+  created_at: Instant;
+  expires_at: Instant;
+  fence: number;
+  lease_expires_at: Instant | null;
+  lease_owner: string | null;
+  next_step: number;
+  open_step: number | null;
+  approved_by: string | null;
+  approved_at: Instant | null;
+  executed_by: string | null;
+  rejected_by: string | null;
+  reason: string | null;
+  finished_at: Instant | null;
+}
+
+interface ProposalStepTable {
+  proposal: string;
+  index: number;
+  tool: string;
+  tool_version: number;
+  arguments: string;
+}
+
+interface ProposalReceiptTable {
+  proposal: string;
+  index: number;
+  outcome: string;
+  output: string | null;
+  error: string | null;
+  fence: number;
+  at: Instant;
+}
+
+interface NoteTable {
+  id: string;
+  text: string;
+  written_at: Instant;
+}
+
 export interface Schema {
   'fencepost.machine_installed': MachineInstalledTable;
   'fencepost.journal': JournalTable;
@@ -99,4 +147,8 @@ export interface Schema {
   'fencepost.quarantine': QuarantineTable;
   'fencepost.mailbox': MailboxTable;
   'fencepost.delivery': DeliveryTable;
+  'fencepost.proposal': ProposalTable;
+  'fencepost.proposal_step': ProposalStepTable;
+  'fencepost.proposal_receipt': ProposalReceiptTable;
+  'fencepost.note': NoteTable;
 }

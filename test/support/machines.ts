@@ -1,12 +1,13 @@
 // The one list of machines that every generated suite runs on. A machine that is added here gets
 // all of them; what stands beside it is what cannot be derived from its declaration.
 
+import { sql } from 'kysely';
 import { outbox } from '../../machines/outbox.ts';
+import { proposal } from '../../machines/proposal.ts';
 import type { Machine } from '../../machines/status-machine.ts';
 import type { Database } from '../../persistence/database.ts';
 import { makeDraftTable } from './draft-table.ts';
 import { dbops } from './drafts/dbops.ts';
-import { proposal } from './drafts/proposal.ts';
 
 export type Values = Readonly<Record<string, unknown>>;
 
@@ -56,10 +57,13 @@ const delivery: Values = {
 
 const plan: Values = {
   proposer: 'ada',
-  four_eyes: true,
+  risk: 'high',
+  four_eyes: 'always',
   plan_hash: 'hash',
   steps: 2,
+  rationale: '',
   linked_to: null,
+  created_at: early,
   expires_at: moments.between,
   next_step: 0,
 };
@@ -82,10 +86,17 @@ export const machineEntries: readonly MachineEntry[] = [
   },
   {
     machine: proposal,
-    births: [plan, { ...plan, four_eyes: false, steps: 1 }],
+    births: [
+      plan,
+      { ...plan, four_eyes: 'never', steps: 1 },
+      { ...plan, four_eyes: 'high-risk', risk: 'low', steps: 1 },
+    ],
     most: {},
     samples: { step: [1] },
-    prepare: (database) => makeDraftTable(database, proposal, []),
+    // A step that is open is never committed. The suites commit every event by itself.
+    prepare: async ({ db }) => {
+      await sql`alter table fencepost.proposal disable trigger receipted`.execute(db);
+    },
   },
   {
     machine: dbops,
