@@ -23,8 +23,11 @@ export interface Scenario {
   readonly child: string;
   /** Bugs that the child can be started with. The sweep must notice each. */
   readonly mutants: readonly string[];
-  /** Writes what the child will find in this new database, and opens what outlives it. */
-  prepare(database: Database): Promise<Stage>;
+  /**
+   * Writes what the child will find in this new database, and opens what outlives it. For a mutant
+   * that the database itself would refuse, it takes away what does.
+   */
+  prepare(database: Database, mutant?: string): Promise<Stage>;
 }
 
 export interface Stage {

@@ -131,7 +131,7 @@ export async function tryPoint(trying: Prepared, point: Point | undefined): Prom
   const count = counter(point);
   const findings: string[] = [];
   try {
-    const stage = await trying.scenario.prepare(database);
+    const stage = await trying.scenario.prepare(database, trying.mutant);
     try {
       findings.push(...(await disturb(trying, clone.url, stage.args, count)));
       await within(stage.recover(), 'the recovery');

@@ -42,10 +42,10 @@ function textsOf(message: Buffer, count: number): readonly string[] {
 
 /** A statement in two or three words: what it does, and to what. */
 function wordsOf(sql: string): string {
-  const table = /\b(?:into|update|from) (\w+\.\w+)/i.exec(sql)?.[1];
+  const table = /\b(?:into|update|from) ("?\w+"?\."?\w+"?)/i.exec(sql)?.[1];
   const call = /^\s*select ([\w.]+)\(/i.exec(sql)?.[1];
   const verb = /^\s*(\w+)/.exec(sql)?.[1]?.toLowerCase() ?? 'nothing';
-  const object = call ?? table;
+  const object = call ?? table?.replaceAll('"', '');
   return object === undefined ? verb : `${verb} ${object}`;
 }
 
