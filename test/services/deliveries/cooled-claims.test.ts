@@ -11,10 +11,12 @@ import { coolDown } from '../../../persistence/cool-downs.ts';
 import type { Database } from '../../../persistence/database.ts';
 import { transaction } from '../../../persistence/transaction.ts';
 import { deliveryWork } from '../../../services/deliveries/worker.ts';
+import type { RunsEvent } from '../../../services/runs/events.ts';
 import { enqueue } from '../../support/deliveries.ts';
 import { explain } from '../../support/explain.ts';
 import { fresh } from '../../support/opened.ts';
 import { keptLog, running } from '../../support/runs.ts';
+import { signal } from '../../support/signal.ts';
 
 const isWhole = process.env['COOLED'] === 'all';
 const inChannel = isWhole ? 300_000 : 30_000;
@@ -78,8 +80,8 @@ const counts = async ({ db }: Database) => {
   return rows;
 };
 
-/** Some more: an index may split. A look at all of the heap would be ten times as many. */
-const hardlyMoreThan = (pages: number): number => pages * 1.5 + 50;
+/** Up to twice: an index that was written to is deeper and looser. A look at the heap is beyond. */
+const hardlyMoreThan = (pages: number): number => pages * 2 + 50;
 
 it(
   `a claim does not look at ${inChannel} due deliveries of a channel that rests`,
@@ -121,8 +123,16 @@ it(
         },
       },
     });
-    const { seen, runs } = await running(database, work, { pace: { concurrency: 20, batch: 500 } });
-    await seen('ended', atDestination + open);
+    // A recorder would look through all events at each of hundreds of thousands.
+    const over = signal();
+    let ended = 0;
+    const observe = ({ type }: RunsEvent) => {
+      if (type === 'ended') ended += 1;
+      if (ended === atDestination + open) over.give();
+    };
+    const pace = { concurrency: 20, batch: 500 };
+    const { runs } = await running(database, work, { pace, observe });
+    await over.given;
     await runs.stop(minutes);
     expect(new Set(sent)).toEqual(new Set(['ada@fast.com']));
     expect(await counts(database)).toEqual([
