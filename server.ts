@@ -1,7 +1,8 @@
 // The composition root: reads the configuration, starts every part in order, and closes them in
 // the reverse order on SIGTERM or SIGINT. `npm start` runs it.
 //
-// - It listens on 127.0.0.1 only: there is no identity check yet.
+// - It listens on 127.0.0.1 unless HOST says otherwise. Without AUTH_JWKS_URL it knows who asks by
+//   a key pair of its own in `.fencepost/`, where it leaves a token of all scopes.
 // - HTTP is there as soon as the embedded Postgres is, or the configuration where there is none:
 //   /readyz says 503 until everything runs, while the database is away, and once it stops.
 // - On a signal it claims nothing more, lets running sends end (25 s by default; a second signal
@@ -12,8 +13,7 @@
 //   1.
 
 import { once } from 'node:events';
-import { resolve } from 'node:path';
-import type { Router } from 'express';
+import { join, resolve } from 'node:path';
 import { type Logger, pino, stdTimeFunctions } from 'pino';
 import { machines } from './machines/all.ts';
 import { outbox } from './machines/outbox.ts';
@@ -23,27 +23,31 @@ import { installMachines } from './persistence/definitions.ts';
 import { EmbeddedPostgresError } from './persistence/embedded-postgres-error.ts';
 import { checkLimits, type Limits, limitsBelow } from './persistence/limits.ts';
 import { migrate } from './persistence/migrate.ts';
-import { openWakeListener } from './persistence/wake-listener.ts';
-import { type Config, ConfigError, host, readConfig } from './services/config.ts';
+import { openWakeListener, type WakeListener } from './persistence/wake-listener.ts';
+import { type Config, ConfigError, readConfig } from './services/config.ts';
 import type { Channel } from './services/deliveries/channel.ts';
 import { emailChannel } from './services/deliveries/email.ts';
 import { startRetention } from './services/deliveries/retention.ts';
-import { deliveryRoutes } from './services/deliveries/routes.ts';
 import { webhookChannel } from './services/deliveries/webhook.ts';
 import { deliveryWork } from './services/deliveries/worker.ts';
-import { createApp } from './services/http/app.ts';
+import { startAnnouncements } from './services/documents/announcements.ts';
+import { startThinning } from './services/documents/thinning.ts';
+import { createApp, type Served } from './services/http/app.ts';
+import { type Identify, identity, remoteKeys } from './services/http/identity.ts';
 import { listen } from './services/http/listener.ts';
-import { mailboxRoutes } from './services/mailbox/routes.ts';
+import { openOwnKeys, writeOperatorToken } from './services/http/own-keys.ts';
 import { startMailbox } from './services/mailbox/smtp.ts';
 import { startOwnPostgres } from './services/own-postgres.ts';
 import { openReadiness, type Readiness } from './services/readiness.ts';
+import { routesOf } from './services/routes.ts';
 import { readRunning, removeRunning, writeRunning } from './services/running-process.ts';
 import { startRuns } from './services/runs/start.ts';
 import { openShutdown, type Shutdown } from './services/shutdown.ts';
 import { startUpkeep } from './services/upkeep.ts';
 
-const dataDir = resolve('.fencepost', 'postgres');
-const runningFile = resolve('.fencepost', 'server.json');
+const home = resolve('.fencepost');
+const dataDir = join(home, 'postgres');
+const runningFile = join(home, 'server.json');
 const httpGraceMs = 2000;
 const lastResortMs = 10_000;
 
@@ -91,6 +95,19 @@ async function openOurDatabase(self: Process, url: string, limits: Limits): Prom
   return database;
 }
 
+/** Who says who callers are: the configured provider, or a key of our own. */
+async function openIdentity({ config, log }: Process): Promise<Identify> {
+  const { auth } = config;
+  if (auth) {
+    const { jwksUrl, issuer, audience, algorithm } = auth;
+    return identity({ issuer, audience, algorithm, key: remoteKeys(jwksUrl) });
+  }
+  const keys = await openOwnKeys(home);
+  const file = await writeOperatorToken(keys, home);
+  log.info({ file }, 'a token of all scopes is written');
+  return keys.identify;
+}
+
 /** The channels that the configuration names. */
 function channelsOf({ config }: Process, smtpUrl: string): readonly Channel[] {
   const { sendTimeoutMs: timeoutMs, webhookSecret: secret, webhookAllowedRanges } = config;
@@ -99,12 +116,30 @@ function channelsOf({ config }: Process, smtpUrl: string): readonly Channel[] {
   return [email, webhookChannel({ secret, timeoutMs, allowedRanges: webhookAllowedRanges })];
 }
 
-async function startDeliveries(self: Process, database: Database, channels: readonly Channel[]) {
-  const { config, log, shutdown } = self;
+async function openWakes({ log, shutdown }: Process, database: Database): Promise<WakeListener> {
   const wakes = await openWakeListener(database, {
     onLost: (reason) => log.warn({ err: reason }, 'nobody wakes the workers, they poll'),
   });
   shutdown.defer('wake-ups', wakes.close);
+  return wakes;
+}
+
+function startDocuments({ log, shutdown }: Process, database: Database, wakes: WakeListener) {
+  const thinning = startThinning({ database, log });
+  shutdown.defer('thinning', thinning.close);
+  const announcements = startAnnouncements({ database, wakes, log });
+  shutdown.defer('announcements', announcements.close);
+  return announcements;
+}
+
+interface Deliveries {
+  readonly database: Database;
+  readonly channels: readonly Channel[];
+  readonly wakes: WakeListener;
+}
+
+function startDeliveries(self: Process, { database, channels, wakes }: Deliveries): void {
+  const { config, log, shutdown } = self;
   const retention = startRetention({ database, log });
   shutdown.defer('retention', retention.close);
   const { shutdownGraceMs: graceMs, sendTimeoutMs: timeoutMs, reapMs } = config;
@@ -128,9 +163,18 @@ async function start(self: Process): Promise<void> {
 
   const serverUrl = config.databaseUrl === undefined ? await ownDatabase(self) : undefined;
   stopping.signal.throwIfAborted();
-  const routers: Router[] = [];
-  const app = createApp({ log, readiness, routers: () => routers });
-  const http = await listen(app, { host, port: config.port });
+  let served: Served | undefined;
+  const app = createApp({
+    log,
+    readiness,
+    stopping: stopping.signal,
+    identify: await openIdentity(self),
+    served() {
+      if (!served) throw new Error('nothing is served before the start is over');
+      return served;
+    },
+  });
+  const http = await listen(app, { host: config.host, port: config.port });
   shutdown.defer('http', () => http.close(httpGraceMs));
   log.info({ url: http.url }, 'http is open');
 
@@ -142,24 +186,34 @@ async function start(self: Process): Promise<void> {
   const channels = channelsOf(self, config.smtpUrl ?? mailbox?.url ?? '');
   const webhooks = channels.length > 1 && { allowedRanges: config.webhookAllowedRanges };
   const sender = config.mailFrom;
-  routers.push(deliveryRoutes({ database, sender, ...(webhooks && { webhooks }) }));
-  if (mailbox) routers.push(mailboxRoutes(database));
+  const wakes = await openWakes(self, database);
+  const announcements = startDocuments(self, database, wakes);
+  const options = { database, sender, announcements, mailbox: mailbox !== undefined };
+  served = { database, routes: routesOf({ ...options, ...(webhooks && { webhooks }) }, readiness) };
   // Again, because it closes before what its routes need; the first one is for a start that fails.
   shutdown.defer('http', () => http.close(httpGraceMs));
-  await startDeliveries(self, database, channels);
+  startDeliveries(self, { database, channels, wakes });
   readiness.begin(database);
 
   if (!config.databaseUrl) await writeRunning(runningFile, { pid: process.pid, url: http.url });
   log.info({ url: http.url, pid: process.pid }, 'listening');
-  process.stdout.write(greeting(http.url, mailbox !== undefined));
+  const hasToken = config.auth === undefined;
+  process.stdout.write(greeting(http.url, { hasMailbox: mailbox !== undefined, hasToken }));
 }
 
-function greeting(url: string, hasMailbox: boolean): string {
+interface Surroundings {
+  readonly hasMailbox: boolean;
+  readonly hasToken: boolean;
+}
+
+function greeting(url: string, { hasMailbox, hasToken }: Surroundings): string {
+  const token = hasToken ? '$(cat .fencepost/token)' : '…';
   return `
   Fencepost   ${url}
 ${hasMailbox ? `  Mailbox     ${url}/dev/mailbox\n` : ''}  Send a mail:
 
-    curl -sS ${url}/v1/deliveries -H 'content-type: application/json' \\
+    curl -sS ${url}/v1/deliveries -H "authorization: Bearer ${token}" \\
+      -H 'content-type: application/json' \\
       -d '{"channel":"email","to":"ada@example.com","subject":"Hello","body":"It works."}'
 
 `;

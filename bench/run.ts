@@ -3,12 +3,14 @@
 
 import { cpus } from 'node:os';
 import { deliveriesBench, memoryBench } from './deliveries.ts';
+import { documentsBench } from './documents.ts';
 import { kernelBench } from './kernel.ts';
 
 const benches: Readonly<Record<string, () => Promise<string>>> = {
   kernel: kernelBench,
   deliveries: deliveriesBench,
   memory: memoryBench,
+  documents: documentsBench,
 };
 
 const [name = ''] = process.argv.slice(2);

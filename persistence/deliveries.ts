@@ -10,7 +10,7 @@ import type { Tx } from './transaction.ts';
 export async function readDelivery(db: Kysely<Schema>, id: string) {
   return await db
     .selectFrom('fencepost.delivery')
-    .select(['id', 'status', 'channel', 'recipient', 'message_key', 'redrive_of'])
+    .select(['id', 'status', 'channel', 'recipient', 'message_key', 'redrive_of', 'enqueued_by'])
     .select(['attempts', 'failures', 'lease_losses', 'maybe_twice', 'last_error', 'receipt'])
     .select(['created_at', 'next_attempt_at', 'give_up_at', 'finished_at'])
     .where('id', '=', id)

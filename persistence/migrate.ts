@@ -13,6 +13,8 @@ import { outbox } from './migrations/0002-outbox.ts';
 import { mailbox } from './migrations/0003-mailbox.ts';
 import { coolDown } from './migrations/0004-cool-down.ts';
 import { finishedDeliveries } from './migrations/0005-finished-deliveries.ts';
+import { documents } from './migrations/0008-documents.ts';
+import { idempotency } from './migrations/0009-idempotency.ts';
 import type { Tx } from './transaction.ts';
 
 interface Migration {
@@ -20,7 +22,15 @@ interface Migration {
   readonly statements: readonly string[];
 }
 
-const migrations: readonly Migration[] = [kernel, outbox, mailbox, coolDown, finishedDeliveries];
+const migrations: readonly Migration[] = [
+  kernel,
+  outbox,
+  mailbox,
+  coolDown,
+  finishedDeliveries,
+  documents,
+  idempotency,
+];
 
 async function applied(tx: Tx): Promise<ReadonlySet<string>> {
   await sql`create schema if not exists fencepost`.execute(tx);

@@ -1,4 +1,4 @@
-// The end of what is over: finished deliveries, lost writes, passed cool-downs, old mails of the
+// The end of what is over: finished deliveries, lost writes, passed cool-downs, kept answers, old mails of the
 // development mailbox. services/deliveries/retention.ts calls each until it deletes no more.
 //
 // - Bounded: each call deletes at most `limit` rows, oldest first, in a statement of its own.
@@ -52,6 +52,16 @@ export async function deletePassedCoolDowns(tx: Tx, limit: number): Promise<numb
   delete from fencepost.cool_down where ctid = any(array(
     select ctid from fencepost.cool_down where until < statement_timestamp()
     limit ${limit} for update skip locked))`;
+  return await deleted(tx, statement);
+}
+
+/** Deletes answers that were kept for an Idempotency-Key for so long. Returns how many. */
+export async function deleteKeptAnswers(tx: Tx, { olderThanMs, limit }: Bounds): Promise<number> {
+  const statement = sql`
+  delete from fencepost.idempotency where ctid = any(array(
+    select ctid from fencepost.idempotency
+    where at < statement_timestamp() - ${olderThanMs}::float8 * interval '1 millisecond'
+    order by at limit ${limit} for update skip locked))`;
   return await deleted(tx, statement);
 }
 

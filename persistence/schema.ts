@@ -76,6 +76,7 @@ interface DeliveryTable extends RunTable {
   payload: string;
   message_key: string;
   redrive_of: string | null;
+  enqueued_by: string | null;
   max_failures: Generated<number>;
   max_lease_losses: Generated<number>;
   give_up_at: Instant;
@@ -92,6 +93,66 @@ interface DeliveryTable extends RunTable {
   finished_at: Instant | null;
 }
 
+interface DocumentTable {
+  id: string;
+  kind: string;
+  name: string;
+  owner: string;
+  version: Generated<number>;
+  hash: string;
+  last_save: string | null;
+  last_writer: string | null;
+  created_at: Instant;
+  updated_at: Instant;
+  updated_by: string;
+  deleted_at: Instant | null;
+  deleted_by: string | null;
+}
+
+interface DocumentRevisionTable {
+  document: string;
+  version: number;
+  content: string;
+  hash: string;
+  author: string;
+  writer: string | null;
+  save: string | null;
+  proposal: string | null;
+  step: number | null;
+  name: string | null;
+  restored_from: number | null;
+  at: Instant;
+  kept: Generated<number>;
+}
+
+interface DocumentSaveTable {
+  document: string;
+  writer: string;
+  save: string;
+  version: number | null;
+  hash: string | null;
+  at: Instant;
+}
+
+interface DocumentGrantTable {
+  document: string;
+  grantee: string;
+  access: 'reader' | 'editor';
+  granted_by: string;
+  granted_at: Instant;
+}
+
+interface IdempotencyTable {
+  principal: string;
+  route: string;
+  key: string;
+  fingerprint: string;
+  status: number;
+  headers: string;
+  body: string;
+  at: Instant;
+}
+
 export interface Schema {
   'fencepost.machine_installed': MachineInstalledTable;
   'fencepost.journal': JournalTable;
@@ -99,4 +160,9 @@ export interface Schema {
   'fencepost.quarantine': QuarantineTable;
   'fencepost.mailbox': MailboxTable;
   'fencepost.delivery': DeliveryTable;
+  'fencepost.document': DocumentTable;
+  'fencepost.document_revision': DocumentRevisionTable;
+  'fencepost.document_save': DocumentSaveTable;
+  'fencepost.document_grant': DocumentGrantTable;
+  'fencepost.idempotency': IdempotencyTable;
 }

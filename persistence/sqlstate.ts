@@ -6,6 +6,7 @@ export const sqlstate = {
   serializationFailure: '40001',
   lockNotAvailable: '55P03',
   checkViolation: '23514',
+  uniqueViolation: '23505',
   notNullViolation: '23502',
 } as const;
 

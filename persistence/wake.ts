@@ -44,16 +44,17 @@ function flush(database: Database, wakes: Wakes): void {
   void notify(database, machines);
 }
 
-function wake(database: Database, machine: string): void {
+/** Wakes who waits for the topic: the id of a machine, or what else a domain announces. */
+export function wake(database: Database, topic: string): void {
   if (database.behindPooler) return;
   const wakes = perDatabase.get(database) ?? { machines: new Set(), timer: undefined };
   perDatabase.set(database, wakes);
-  wakes.machines.add(machine);
+  wakes.machines.add(topic);
   if (!wakes.timer) flush(database, wakes);
 }
 
 /** Registers a wake-up of the machine's workers for when this transaction has committed. */
-export function wakeAfterCommit(tx: Tx, machine: Machine): void {
+export function wakeAfterCommit(tx: Tx, machine: Pick<Machine, 'id'>): void {
   afterCommit(tx, `wake ${machine.id}`, (database) => wake(database, machine.id));
 }
 

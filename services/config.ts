@@ -2,11 +2,11 @@
 //
 // - Every mistake is reported at once, by the variable's name. An empty variable is an absent one.
 // - Values are never printed: an address may carry a password.
-// - There is no HOST: the service has no identity check of its own, so it listens on the loopback
-//   interface and nowhere else.
+// - Without a HOST the service listens on the loopback interface and nowhere else.
 
 import { z } from 'zod';
 
+/** The loopback interface: what is for this machine listens here, whatever HOST says. */
 export const host = '127.0.0.1';
 
 interface Whole {
@@ -47,8 +47,30 @@ interface Beating {
 const heartbeatOf = ({ LEASE_MS, HEARTBEAT_MS = Math.floor(LEASE_MS / 3) }: Beating): number =>
   HEARTBEAT_MS;
 
+/** Signatures by a private key: one by a shared secret could be made by whoever verifies it. */
+const signatures = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
+
+interface Auth {
+  readonly AUTH_JWKS_URL?: string | undefined;
+  readonly AUTH_ISSUER?: string | undefined;
+  readonly AUTH_AUDIENCE?: string | undefined;
+  readonly AUTH_ALGORITHM?: (typeof signatures)[number] | undefined;
+}
+
+/** Who says who callers are; undefined: the service itself, by a key of its own. */
+const authOf = ({ AUTH_JWKS_URL, AUTH_ISSUER, AUTH_AUDIENCE, AUTH_ALGORITHM }: Auth) =>
+  AUTH_JWKS_URL === undefined
+    ? undefined
+    : {
+        jwksUrl: AUTH_JWKS_URL,
+        issuer: AUTH_ISSUER ?? '',
+        audience: AUTH_AUDIENCE ?? '',
+        algorithm: AUTH_ALGORITHM ?? 'RS256',
+      };
+
 const environment = z
   .object({
+    HOST: z.union([z.ipv4(), z.ipv6()], 'must be an IP address').default(host),
     PORT: whole({ fallback: 3000, least: 0, most: 65_535 }),
     DATABASE_URL: address(['postgres:', 'postgresql:']),
     SMTP_URL: address(['smtp:', 'smtps:']),
@@ -65,6 +87,10 @@ const environment = z
     CONCURRENCY: whole({ fallback: 20, least: 1, most: 1000 }),
     BATCH: whole({ fallback: 500, least: 1, most: 10_000 }),
     HEARTBEAT_MS: optionalMilliseconds,
+    AUTH_JWKS_URL: address(['https:', 'http:']),
+    AUTH_ISSUER: z.string().optional(),
+    AUTH_AUDIENCE: z.string().optional(),
+    AUTH_ALGORITHM: z.enum(signatures).optional(),
     LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug']).default('info'),
   })
   // A send that may outlast its lease is one that a second worker repeats while it runs.
@@ -79,7 +105,20 @@ const environment = z
     error: 'must be at most half of LEASE_MS',
     when: timesAreKnown,
   })
+  .superRefine(({ AUTH_JWKS_URL: url, ...env }, context) => {
+    const say = (name: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [name], message });
+    for (const name of ['AUTH_ISSUER', 'AUTH_AUDIENCE'] as const) {
+      if (url !== undefined && env[name] === undefined) say(name, 'is needed with AUTH_JWKS_URL');
+    }
+    for (const name of ['AUTH_ISSUER', 'AUTH_AUDIENCE', 'AUTH_ALGORITHM'] as const) {
+      if (url === undefined && env[name] !== undefined)
+        say(name, 'says nothing without AUTH_JWKS_URL');
+    }
+  })
   .transform((env) => ({
+    host: env.HOST,
+    auth: authOf(env),
     port: env.PORT,
     databaseUrl: env.DATABASE_URL,
     smtpUrl: env.SMTP_URL,

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,17 +38,24 @@ function serve(env: Readonly<Record<string, string>> = {}): ServerProcess {
 
 const email = { channel: 'email', to: 'ada@example.com', subject: 'Hello', body: 'It works.' };
 
+/** With the token that the service left for whoever can read its folder. */
+const authorization = async () =>
+  `Bearer ${(await readFile(join(folder, '.fencepost/token'), 'utf8')).trim()}`;
+
 async function post(server: ServerProcess, body: unknown, type = 'application/json') {
-  const response = await fetch(`${await server.url()}/v1/deliveries`, {
+  const url = await server.url();
+  const response = await fetch(`${url}/v1/deliveries`, {
     method: 'POST',
-    headers: { 'content-type': type },
+    headers: { 'content-type': type, authorization: await authorization() },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
   return { response, answer: await response.json() };
 }
 
 async function get(server: ServerProcess, path: string) {
-  const response = await fetch((await server.url()) + path);
+  const url = await server.url();
+  const headers = { authorization: await authorization() };
+  const response = await fetch(url + path, { headers });
   return { response, answer: await response.json() };
 }
 
@@ -75,11 +82,11 @@ describe('a service with its own Postgres', () => {
     const { answer: delivery } = await get(server, `/v1/deliveries/${answer.id}`);
     expect(delivery).toMatchObject({ status: 'sent', attempts: 1, failures: 0 });
     expect(delivery.journal).toMatchObject([
-      { seq: 1, event: 'claim', from_status: 'pending', to_status: 'processing' },
-      { seq: 2, event: 'sent', from_status: 'processing', to_status: 'sent' },
+      { seq: 1, event: 'claim', from: 'pending', to: 'processing' },
+      { seq: 2, event: 'sent', from: 'processing', to: 'sent' },
     ]);
     const page = await (await fetch(`${await server.url()}/dev/mailbox`)).text();
-    expect(page).toContain(delivery.message_key.replace('<', '&lt;').replace('>', '&gt;'));
+    expect(page).toContain(delivery.messageKey.replace('<', '&lt;').replace('>', '&gt;'));
     expect(page).toContain('ada@example.com');
 
     const postgres = postmasterPid();
@@ -91,7 +98,11 @@ describe('a service with its own Postgres', () => {
     server.kill('SIGTERM');
     expect(await server.ended).toBe(0);
     expect(isAlive(postgres)).toBe(false);
-    expect(await readdir(join(folder, '.fencepost'))).toEqual(['postgres']);
+    expect(await readdir(join(folder, '.fencepost'))).toEqual([
+      'identity.json',
+      'postgres',
+      'token',
+    ]);
   });
 
   it('sends again what was being sent when it was killed, once the lease has lapsed', async () => {
@@ -111,7 +122,7 @@ describe('a service with its own Postgres', () => {
     const second = serve(short);
     await second.logged('delivery: sent');
     const { answer: delivery } = await get(second, `/v1/deliveries/${answer.id}`);
-    expect(delivery).toMatchObject({ status: 'sent', attempts: 2, lease_losses: 1, failures: 0 });
+    expect(delivery).toMatchObject({ status: 'sent', attempts: 2, leaseLosses: 1, failures: 0 });
     expect(delivery.journal.map((entry: { event: string }) => entry.event)).toEqual([
       'claim',
       'lease.expired',
@@ -213,7 +224,7 @@ describe('a service with a Postgres of somebody else', () => {
     expect(await refused(`"${'a'.repeat(9_000_000)}"`)).toEqual([413, 'body_too_large']);
     const missing = async (path: string) => (await get(server, path)).answer.code;
     expect(await missing('/nowhere')).toBe('not_found');
-    expect(await missing('/v1/deliveries/12')).toBe('malformed_id');
+    expect(await missing('/v1/deliveries/12')).toBe('invalid_path');
     expect(await missing('/v1/deliveries/%zz')).toBe('malformed_request');
     expect(await missing(`/v1/deliveries/${crypto.randomUUID()}`)).toBe('delivery_not_found');
     expect(await query(sql`select id from fencepost.delivery`)).toEqual([]);

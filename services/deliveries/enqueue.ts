@@ -12,6 +12,8 @@ import type { NewDelivery, NewEmail, NewWebhook } from './new-delivery.ts';
 export interface EnqueueOptions {
   /** Who mails are from. It is frozen into each of them. */
   readonly sender: string;
+  /** Who has them enqueued. */
+  readonly actor?: string;
 }
 
 const mostAtOnce = 1000;
@@ -45,14 +47,15 @@ function webhookRun({ to, type, data }: NewWebhook): NewRun<typeof outbox> {
 export async function enqueueMany(
   tx: Tx,
   deliveries: readonly NewDelivery[],
-  { sender }: EnqueueOptions,
+  { sender, actor }: EnqueueOptions,
 ): Promise<readonly string[]> {
   if (deliveries.length > mostAtOnce) {
     throw new RangeError(`at most ${mostAtOnce} deliveries at once, not ${deliveries.length}`);
   }
-  const runs = deliveries.map((each) =>
-    each.channel === 'email' ? emailRun(each, sender) : webhookRun(each),
-  );
+  const runs = deliveries.map((each) => ({
+    ...(each.channel === 'email' ? emailRun(each, sender) : webhookRun(each)),
+    ...(actor !== undefined && { enqueued_by: actor }),
+  }));
   return await create(tx, outbox, runs);
 }
 

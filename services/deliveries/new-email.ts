@@ -28,5 +28,11 @@ const body = checked((text) => {
 });
 
 export const newEmail = z
-  .strictObject({ channel: z.literal('email'), to: address, subject, body })
+  .strictObject({
+    channel: z.literal('email'),
+    to: address.meta({ format: 'email', maxLength: longestAddress, example: 'ada@example.com' }),
+    subject: subject.meta({ maxLength: longestSubject, example: 'Hello' }),
+    body: body.meta({ description: 'Plain text, at most 1 MiB', example: 'It works.' }),
+  })
+  .meta({ id: 'NewEmail' })
   .brand<'NewDelivery'>();

@@ -64,5 +64,13 @@ export function newWebhook({ allowedRanges }: WebhookRules) {
   const judge = addressJudge(allowedRanges);
   const to = checked((text) => urlFault(text, judge)).transform((text) => new URL(text).href);
   const type = checked((text) => (typePattern.test(text) ? undefined : 'bad_type')).optional();
-  return z.strictObject({ channel: z.literal('webhook'), to, type, data }).brand<'NewDelivery'>();
+  return z
+    .strictObject({
+      channel: z.literal('webhook'),
+      to: to.meta({ format: 'uri', maxLength: longestUrl, example: 'https://example.com/hooks' }),
+      type: type.meta({ pattern: typePattern.source, example: 'invoice.paid' }),
+      data: data.meta({ description: 'Any JSON, at most 1 MiB and 100 levels deep' }),
+    })
+    .meta({ id: 'NewWebhook' })
+    .brand<'NewDelivery'>();
 }

@@ -26,7 +26,7 @@ export type RedriveOutcome =
 const redrivable: readonly string[] = outbox.commands?.['redrive']?.from ?? [];
 
 /** Redrives a delivery. Waits for another redrive of the same one, within the lock timeout. */
-export async function redrive(tx: Tx, id: string): Promise<RedriveOutcome> {
+export async function redrive(tx: Tx, id: string, actor?: string): Promise<RedriveOutcome> {
   await heal(tx, outbox, id);
   const old = await lockForRedrive(tx, id);
   if (!old) return { outcome: 'missing' };
@@ -34,7 +34,9 @@ export async function redrive(tx: Tx, id: string): Promise<RedriveOutcome> {
   if (!redrivable.includes(status)) return { outcome: 'refused', status };
   const before = await readRedrive(tx, id);
   if (before !== undefined) return { outcome: 'conflict', id: before };
-  const [created] = await create(tx, outbox, [{ ...same, redrive_of: id }]);
+  const [created] = await create(tx, outbox, [
+    { ...same, redrive_of: id, enqueued_by: actor ?? null },
+  ]);
   if (created === undefined) throw new Error('one delivery was created and no id came back');
   return { outcome: 'redriven', id: created };
 }

@@ -1,5 +1,5 @@
 // The retention of what the outbox leaves behind: finished deliveries with their journal, lost
-// writes, passed cool-downs, old mails of the development mailbox. Started in every process; rows
+// writes, passed cool-downs, answers kept for an Idempotency-Key, old mails of the development mailbox. Started in every process; rows
 // that another one is deleting are passed over.
 //
 // - Batch by batch, each a transaction of its own: no long transaction, and a stop waits for one
@@ -15,6 +15,7 @@ import type { StatusOf } from '../../machines/status-machine.ts';
 import type { Database } from '../../persistence/database.ts';
 import {
   deleteFinished,
+  deleteKeptAnswers,
   deleteLostWrites,
   deleteOldMails,
   deletePassedCoolDowns,
@@ -41,6 +42,7 @@ export interface Retention {
 
 const usualDays: RetentionDays = { sent: 30, failed: 90, dead: 90 };
 const lostWriteDays = 90;
+const keptAnswerDays = 7;
 const keptMails = 1000;
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
@@ -60,6 +62,7 @@ export function startRetention(options: RetentionOptions): Retention {
     failed: finished('failed'),
     dead: finished('dead'),
     lostWrites: (tx) => deleteLostWrites(tx, { olderThanMs: lostWriteDays * dayMs, limit }),
+    keptAnswers: (tx) => deleteKeptAnswers(tx, { olderThanMs: keptAnswerDays * dayMs, limit }),
     coolDowns: (tx) => deletePassedCoolDowns(tx, limit),
     mails: (tx) => deleteOldMails(tx, keptMails, limit),
   };

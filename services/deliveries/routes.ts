@@ -1,15 +1,14 @@
 // The deliveries' HTTP API: enqueue one, look at one with all that happened to it, redrive one.
 
-import { Router } from 'express';
+import { z } from 'zod';
 import { outbox } from '../../machines/outbox.ts';
 import { heal } from '../../persistence/claims.ts';
 import type { Database } from '../../persistence/database.ts';
 import { readDelivery, readDeliveryJournal, readRedrive } from '../../persistence/deliveries.ts';
-import { printInstant } from '../../persistence/instant.ts';
 import { transaction } from '../../persistence/transaction.ts';
-import { isUuid } from '../../persistence/values.ts';
-import { jsonBody, readBody } from '../http/input.ts';
-import { Problem } from '../http/problem.ts';
+import { problem, problemKind } from '../http/problem.ts';
+import { type Route, route } from '../http/route.ts';
+import { accepted, delivery, deliveryAnswer, deliveryId, type Found, redriven } from './answers.ts';
 import { enqueue } from './enqueue.ts';
 import { type DeliveryRules, deliverySchema } from './new-delivery.ts';
 import { redrive } from './redrive.ts';
@@ -20,79 +19,100 @@ export interface DeliveryRoutesOptions extends DeliveryRules {
   readonly sender: string;
 }
 
+const notFound = problemKind('delivery_not_found', 404, 'There is no such delivery');
+const notRedrivable = problemKind(
+  'not_redrivable',
+  409,
+  'This delivery is on its way, or was sent',
+  { deliveryStatus: z.string() },
+);
+const alreadyRedriven = problemKind('already_redriven', 409, 'This delivery was redriven before', {
+  redrivenBy: deliveryId,
+});
+
+/** Room for the largest mail with every character of it escaped. */
+const mostBytes = 8 * 1_048_576;
+const params = z.strictObject({ id: deliveryId });
+const missing = (id: string) => problem(notFound, `No delivery has the id ${id}.`);
+const pathOf = (id: string) => `/v1/deliveries/${id}`;
+
 /** Reads a delivery as it is after its lease was judged: a lapsed one is not shown as running. */
-async function showDelivery(database: Database, id: string) {
+async function find(database: Database, id: string): Promise<Found | undefined> {
   return await transaction(database, async (tx) => {
     await heal(tx, outbox, id);
-    const delivery = await readDelivery(tx, id);
-    if (!delivery) return undefined;
+    const row = await readDelivery(tx, id);
+    if (!row) return undefined;
     const journal = await readDeliveryJournal(tx, id);
-    const { finished_at: finishedAt } = delivery;
-    return {
-      ...delivery,
-      created_at: printInstant(delivery.created_at),
-      next_attempt_at: printInstant(delivery.next_attempt_at),
-      give_up_at: printInstant(delivery.give_up_at),
-      finished_at: finishedAt === null ? null : printInstant(finishedAt),
-      redriven_by: (await readRedrive(tx, id)) ?? null,
-      journal: journal.map((entry) => ({ ...entry, at: printInstant(entry.at) })),
-    };
+    return { row, journal, redrivenBy: await readRedrive(tx, id) };
   });
 }
 
-function readId(id: string): string {
-  if (!isUuid(id)) throw new Problem('malformed_id', 'A delivery is named by a UUID.');
-  return id;
-}
+export function deliveryRoutes(options: DeliveryRoutesOptions): readonly Route[] {
+  const { database, sender, webhooks } = options;
 
-const notFound = (id: string) => new Problem('delivery_not_found', `No delivery has the id ${id}.`);
-
-/** @throws Problem where there is nothing to redrive. */
-async function redriven(database: Database, id: string): Promise<string> {
-  const outcome = await transaction(database, (tx) => redrive(tx, id));
-  switch (outcome.outcome) {
-    case 'redriven':
-      return outcome.id;
-    case 'missing':
-      throw notFound(id);
-    case 'refused':
-      throw new Problem(
-        'not_redrivable',
-        `It is "${outcome.status}". Only what is "failed" or "dead" can be redriven.`,
-      );
-    case 'conflict':
-      throw new Problem(
-        'already_redriven',
-        `Delivery ${outcome.id} is its redrive. Look at that one, and redrive it if need be.`,
-      );
-    default:
-      return outcome satisfies never;
-  }
-}
-
-export function deliveryRoutes({ database, sender, webhooks }: DeliveryRoutesOptions): Router {
-  const router = Router();
-  const newDelivery = deliverySchema({ ...(webhooks && { webhooks }) });
-
-  router.post('/v1/deliveries', ...jsonBody, async (request, response) => {
-    const delivery = readBody(request, newDelivery);
-    const id = await transaction(database, (tx) => enqueue(tx, delivery, { sender }));
-    response.status(202).location(`/v1/deliveries/${id}`).json({ id, status: outbox.initial });
+  const create = route({
+    method: 'post',
+    path: '/v1/deliveries',
+    scope: 'deliveries:write',
+    summary: 'Enqueue a delivery',
+    operation: 'enqueueDelivery',
+    body: deliverySchema({ ...(webhooks && { webhooks }) }),
+    mostBytes,
+    answers: { 202: accepted },
+    idempotent: true,
+  }).handle(async ({ tx, body, principal }) => {
+    const id = await enqueue(tx, body, { sender, actor: principal.sub });
+    return { status: 202, body: { id, status: outbox.initial }, location: pathOf(id) };
   });
 
-  router.get('/v1/deliveries/:id', async (request, response) => {
-    const id = readId(request.params.id);
-    const delivery = await showDelivery(database, id);
-    if (!delivery) throw notFound(id);
-    response.json(delivery);
+  const show = route({
+    method: 'get',
+    path: '/v1/deliveries/{id}',
+    scope: 'deliveries:read',
+    summary: 'Look at a delivery and what happened to it',
+    operation: 'getDelivery',
+    params,
+    answers: { 200: delivery },
+    problems: [notFound],
+  }).handle(async ({ params: { id } }) => {
+    const found = await find(database, id);
+    return found ? { status: 200, body: deliveryAnswer(found) } : missing(id);
   });
 
-  router.post('/v1/deliveries/:id/redrive', async (request, response) => {
-    const old = readId(request.params.id);
-    const id = await redriven(database, old);
-    const answer = { id, status: outbox.initial, redrive_of: old };
-    response.status(202).location(`/v1/deliveries/${id}`).json(answer);
+  const again = route({
+    method: 'post',
+    path: '/v1/deliveries/{id}/redrive',
+    scope: 'deliveries:write',
+    summary: 'Make a new delivery of one that was refused or given up',
+    operation: 'redriveDelivery',
+    params,
+    answers: { 202: redriven },
+    problems: [notFound, notRedrivable, alreadyRedriven],
+    idempotent: true,
+  }).handle(async ({ tx, params: { id: old }, principal }) => {
+    const outcome = await redrive(tx, old, principal.sub);
+    switch (outcome.outcome) {
+      case 'redriven': {
+        const { id } = outcome;
+        const body = { id, status: outbox.initial, redriveOf: old };
+        return { status: 202, body, location: pathOf(id) };
+      }
+      case 'missing':
+        return missing(old);
+      case 'refused': {
+        const { status: deliveryStatus } = outcome;
+        const detail = `It is "${deliveryStatus}". Only what is "failed" or "dead" can be redriven.`;
+        return problem(notRedrivable, detail, { members: { deliveryStatus } });
+      }
+      case 'conflict': {
+        const { id: redrivenBy } = outcome;
+        const detail = `Delivery ${redrivenBy} is its redrive. Look at that one, and redrive it if need be.`;
+        return problem(alreadyRedriven, detail, { members: { redrivenBy } });
+      }
+      default:
+        return outcome satisfies never;
+    }
   });
 
-  return router;
+  return [create, show, again];
 }

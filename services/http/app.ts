@@ -1,91 +1,121 @@
 // The HTTP frame: what every request goes through, whatever it asks for. server.ts gives it the
-// routers; it knows no domain.
+// route tables; it knows no domain.
 //
-// - There is no identity check yet, so only requests to this machine by its own names are answered.
-//   Otherwise any web page could reach the service through a name of its own that points here.
-// - One error middleware. What is not a Problem is logged whole and answered without a word of it.
+// - Every request has an id: the client's X-Request-Id if it is one, else a new one. It is in the
+//   answer, in a problem and in the log.
+// - One error middleware. What is not a problem is logged whole and answered without a word of it.
 
-import express, { type ErrorRequestHandler, type Express, Router } from 'express';
+import { randomUUID } from 'node:crypto';
+import express, { type ErrorRequestHandler, type Express, type Router } from 'express';
+import helmet from 'helmet';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import type { Database } from '../../persistence/database.ts';
 import type { Readiness } from '../readiness.ts';
-import { answerProblem, Problem, type ProblemCode } from './problem.ts';
+import { printed, send } from './answer.ts';
+import { healthRoutes } from './health.ts';
+import type { Identify } from './identity.ts';
+import { frame, type Problem, ProblemError, type ProblemKind, problem } from './problem.ts';
+import type { Route } from './route.ts';
+import { routerOf } from './router.ts';
+
+/** What there is once the process has started. */
+export interface Served {
+  readonly routes: readonly Route[];
+  readonly database: Database;
+}
 
 export interface AppOptions {
   readonly log: Logger;
-  /** Asked at each request: there are none while the process starts. */
-  readonly routers: () => readonly Router[];
   readonly readiness: Pick<Readiness, 'phase' | 'state' | 'isAway'>;
+  readonly identify: Identify;
+  /** Aborted when the service stops. */
+  readonly stopping: AbortSignal;
+  /** Asked at the first request behind the start. */
+  readonly served: () => Served;
 }
 
-const ownHost = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i;
+/** Answers are data. A page has a policy of its own. */
+const noContent = { defaultSrc: ["'none'"], frameAncestors: ["'none'"] };
+
+const requestId = /^[A-Za-z0-9._~-]{1,128}$/;
 
 /** What express and its parsers throw: http-errors, by their `type` and `status`. */
-const httpError = z.object({ status: z.int().min(400).max(499), type: z.string().default('') });
+const httpError = z.object({
+  status: z.int().min(400).max(499),
+  type: z.string().default(''),
+  limit: z.int().optional(),
+});
 
-const codes: Readonly<Record<string, ProblemCode>> = {
-  'entity.parse.failed': 'malformed_json',
-  'entity.too.large': 'body_too_large',
-  'encoding.unsupported': 'unsupported_media_type',
-  'charset.unsupported': 'unsupported_media_type',
+const kinds: Readonly<Record<string, ProblemKind>> = {
+  'entity.parse.failed': frame.malformedJson,
+  'encoding.unsupported': frame.mediaType,
+  'charset.unsupported': frame.mediaType,
 };
 
 function problemOf(error: unknown): Problem | undefined {
-  if (error instanceof Problem) return error;
+  if (error instanceof ProblemError) return error.problem;
   const { data } = httpError.safeParse(error);
   if (!data) return undefined;
-  const code = codes[data.type] ?? 'malformed_request';
-  return new Problem(code, 'The request was refused before anything was done.');
+  const { type, limit } = data;
+  if (type === 'entity.too.large') {
+    return problem(frame.bodyTooLarge, `At most ${limit} bytes are taken here.`, {
+      members: { limit },
+    });
+  }
+  return problem(
+    kinds[type] ?? frame.malformed,
+    'The request was refused before anything was done.',
+  );
 }
 
-function together(routers: readonly Router[]): Router {
-  const all = Router();
-  for (const router of routers) all.use(router);
-  return all;
-}
-
-export function createApp({ log, routers, readiness }: AppOptions): Express {
+export function createApp(options: AppOptions): Express {
+  const { log, readiness, identify, stopping, served } = options;
   const app = express();
   app.disable('x-powered-by').set('etag', false).set('query parser', 'simple');
 
+  app.use(helmet({ contentSecurityPolicy: { useDefaults: false, directives: noContent } }));
   app.use((request, response, next) => {
-    response.set({ 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' });
-    if (ownHost.test(request.headers.host ?? '')) return next();
-    throw new Problem('foreign_host', 'This service answers to localhost and 127.0.0.1 only.');
+    const given = request.get('x-request-id') ?? '';
+    const id = requestId.test(given) ? given : randomUUID();
+    response.locals['requestId'] = id;
+    response.set({ 'X-Request-Id': id, 'Cache-Control': 'no-store' });
+    // Decoded it is a character that no text of ours can have.
+    if (!/%00/.test(request.url)) return next();
+    throw new ProblemError(problem(frame.malformed, 'A path or a query cannot hold NUL.'));
   });
-  app.get('/healthz', (_request, response) => {
-    const stopping = readiness.phase === 'stopping';
-    response.status(stopping ? 503 : 200).json({ status: stopping ? 'stopping' : 'ok' });
-  });
-  app.get('/readyz', async (_request, response) => {
-    const status = await readiness.state();
-    response.status(status === 'ready' ? 200 : 503).json({ status });
-  });
+  app.use(routerOf(healthRoutes(readiness), { identify, stopping }));
   let router: Router | undefined;
   app.use((request, response, next) => {
     if (readiness.phase === 'starting') {
-      throw new Problem('starting', 'The service is not ready yet. Ask /readyz.');
+      throw new ProblemError(problem(frame.starting, 'The service is not ready yet. Ask /readyz.'));
     }
-    router ??= together(routers());
+    if (!router) {
+      const { routes, database } = served();
+      router = routerOf(routes, { identify, stopping, database });
+    }
     router(request, response, next);
   });
   app.use(() => {
-    throw new Problem('not_found', 'No route has this method and path.');
+    throw new ProblemError(problem(frame.notFound, 'No route has this path.'));
   });
 
   async function awayProblem(error: unknown): Promise<Problem | undefined> {
     if (!(await readiness.isAway(error))) return undefined;
     const detail = 'Whether the request took effect is not known if it was to write something.';
-    return new Problem('database_away', detail);
+    return problem(frame.databaseAway, detail);
   }
 
   const onError: ErrorRequestHandler = async (error, request, response, next) => {
-    const problem = problemOf(error) ?? (await awayProblem(error));
-    if (problem === undefined || problem.code === 'database_away')
-      log.error({ err: error, method: request.method, url: request.url }, 'http: a request failed');
+    const found = problemOf(error) ?? (await awayProblem(error));
+    if (found === undefined || found.kind.status >= 500) {
+      const about = { requestId: response.locals['requestId'], method: request.method };
+      log.error({ ...about, err: error, url: request.url }, 'http: a request failed');
+    }
     // Half an answer cannot be taken back: express cuts the connection, so that it is seen as half.
     if (response.headersSent) return next(error);
-    answerProblem(response, problem ?? new Problem('internal_error', 'It was written to the log.'));
+    const unknown = problem(frame.internal, 'It was written to the log, under the request id.');
+    send(response, printed({}, found ?? unknown, String(response.locals['requestId'])));
   };
   app.use(onError);
   return app;

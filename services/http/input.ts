@@ -1,24 +1,20 @@
-// A request's body on its way in: JSON only, bounded, and checked by a schema whose findings become
-// the named problems of their fields.
+// A request on its way in: path, query, header fields and body, each checked by the route's schema,
+// whose findings become named problems of their fields.
+//
+// - Bodies are JSON and bounded, in bytes and in depth: what JSON.parse takes, JSON.stringify and
+//   whoever walks the value may not bear.
+// - Without a schema there is nothing to send: an unknown parameter or a body is refused.
 
-import express, { type Request, type RequestHandler } from 'express';
-import type { z } from 'zod';
-import { type FieldProblem, Problem } from './problem.ts';
+import express, { type Request, type Response } from 'express';
+import { z } from 'zod';
+import { type JsonText, readJsonText } from './json-text.ts';
+import { type FieldProblem, frame, ProblemError, type ProblemKind, problem } from './problem.ts';
+import type { Route } from './route.ts';
 
-/** Room for the largest mail with every character of it escaped. */
-const largestBody = '8mb';
+const usualMostBytes = 1_048_576;
 const mostErrors = 20;
-
-const requireJson: RequestHandler = (request, _response, next) => {
-  if (request.is('application/json')) return next();
-  throw new Problem('unsupported_media_type', 'Send the body as application/json.');
-};
-
-/** Middleware for a route that takes a body. */
-export const jsonBody: readonly RequestHandler[] = [
-  requireJson,
-  express.json({ limit: largestBody, strict: false }),
-];
+/** Deeper than what any field takes, so that a field's own limit is named where there is one. */
+const mostLevels = 128;
 
 const pointerTo = (path: readonly PropertyKey[]): string =>
   path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
@@ -48,16 +44,109 @@ function problemsOf(issue: z.core.$ZodIssue): readonly FieldProblem[] {
     case 'invalid_union':
       return [unionProblem(issue, pointer)];
     case 'custom':
-      return [{ code: String(issue.params?.['code']), pointer, detail: issue.message }];
+      return [
+        { code: String(issue.params?.['code'] ?? 'invalid'), pointer, detail: issue.message },
+      ];
     default:
-      return [{ code: 'invalid', pointer, detail: issue.message }];
+      return [{ code: 'invalid', pointer, detail: `${issue.message}.` }];
   }
 }
 
-/** @throws Problem `invalid_request`, with a named error for each wrong field. */
-export function readBody<S extends z.ZodType>(request: Request, schema: S): z.output<S> {
-  const read = schema.safeParse(request.body, { reportInput: true });
-  if (read.success) return read.data;
-  const errors = read.error.issues.flatMap(problemsOf).slice(0, mostErrors);
-  throw new Problem('invalid_request', 'See errors for what is wrong and where.', errors);
+const refused = (kind: ProblemKind, errors: readonly FieldProblem[]): ProblemError =>
+  new ProblemError(
+    problem(kind, 'See errors for what is wrong and where.', {
+      errors: errors.slice(0, mostErrors),
+    }),
+  );
+
+function read(schema: z.ZodType, value: unknown, kind: ProblemKind): unknown {
+  const { success, data, error } = schema.safeParse(value, { reportInput: true });
+  if (success) return data;
+  throw refused(kind, error.issues.flatMap(problemsOf));
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (levels === 0) return true;
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.values(value).some((each) => isDeeper(each, levels - 1));
+}
+
+/** The first of a body's members that is too deep; undefined where none is. */
+function tooDeep(body: unknown): string | undefined {
+  if (typeof body !== 'object' || body === null) return undefined;
+  const [name] = Object.entries(body).find(([, member]) => isDeeper(member, mostLevels)) ?? [];
+  return name;
+}
+
+/** A list of values of a query: `id=1&id=2`; one alone is a list of one. */
+export const many = <T extends z.ZodType<unknown, string>>(schema: T) =>
+  z.preprocess((given) => (typeof given === 'string' ? [given] : given), z.array(schema));
+
+export interface Input {
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly headers: unknown;
+}
+
+const nothing = z.strictObject({});
+
+/** @throws ProblemError that names each wrong parameter. */
+export function readParameters(route: Route, request: Request): Input {
+  const { params, query = nothing, headers } = route;
+  return {
+    params: params && read(params, request.params, frame.invalidPath),
+    query: read(query, request.query, frame.invalidQuery),
+    headers: headers && read(headers, request.headers, frame.invalidHeaders),
+  };
+}
+
+const hasBody = ({ headers }: Request): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
+interface Body {
+  readonly value: unknown;
+  readonly textOf: JsonText['textOf'];
+}
+
+const noText = () => undefined;
+
+/**
+ * Makes what reads the bodies of a route.
+ * @throws ProblemError, or what express's parser throws.
+ */
+export function bodyReader({ body: schema, mostBytes = usualMostBytes, exact = false }: Route) {
+  const texts = new WeakMap<object, Buffer>();
+  const keep = (request: object, _response: unknown, text: Buffer) => texts.set(request, text);
+  const parse = express.json({ limit: mostBytes, strict: false, ...(exact && { verify: keep }) });
+
+  function textOf(request: Request): JsonText['textOf'] {
+    const sent = texts.get(request);
+    if (!sent) return noText;
+    const { problems, textOf: of } = readJsonText(sent.toString(), request.body);
+    if (problems.length > 0) throw refused(frame.invalid, problems);
+    return of;
+  }
+
+  return async (request: Request, response: Response): Promise<Body> => {
+    if (!schema) {
+      if (!hasBody(request)) return { value: undefined, textOf: noText };
+      throw new ProblemError(problem(frame.unexpectedBody, 'Send the request without a body.'));
+    }
+    if (!request.is('application/json')) {
+      const detail = hasBody(request)
+        ? 'Send the body as application/json.'
+        : 'A body of JSON is needed, with content-type: application/json.';
+      throw new ProblemError(problem(frame.mediaType, detail));
+    }
+    await new Promise<void>((resolve, reject) => {
+      parse(request, response, (error?: unknown) => (error ? reject(error) : resolve()));
+    });
+    const deep = tooDeep(request.body);
+    if (deep !== undefined) {
+      const detail = `JSON is at most ${mostLevels} levels deep.`;
+      throw refused(frame.invalid, [{ code: 'too_deep', pointer: pointerTo([deep]), detail }]);
+    }
+    const value = read(schema, request.body, frame.invalid);
+    return { value, textOf: textOf(request) };
+  };
 }

@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, isIPv6 } from 'node:net';
 
 export interface Listener {
   readonly url: string;
@@ -38,7 +38,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   }
   let closing: Promise<void> | undefined;
   return {
-    url: `http://${options.host}:${port}`,
+    url: `http://${isIPv6(options.host) ? `[${options.host}]` : options.host}:${port}`,
     close(graceMs) {
       closing ??= close(graceMs);
       return closing;

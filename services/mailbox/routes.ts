@@ -1,17 +1,25 @@
 // The development mailbox in a browser. Its routes exist only where the mailbox does.
+//
+// - It asks for no token, because a browser has none to send: it is for this machine only.
 
-import { Router } from 'express';
+import { z } from 'zod';
 import type { Database } from '../../persistence/database.ts';
 import { listMails } from '../../persistence/mailbox.ts';
+import { type Route, route } from '../http/route.ts';
 import { mailboxPage, pagePolicy } from './page.ts';
 
 const most = 100;
 
-export function mailboxRoutes(database: Database): Router {
-  const router = Router();
-  router.get('/dev/mailbox', async (_request, response) => {
-    const mails = await listMails(database.db, most);
-    response.set('Content-Security-Policy', pagePolicy).type('html').send(mailboxPage(mails, most));
-  });
-  return router;
-}
+export const mailboxRoutes = (database: Database): readonly Route[] => [
+  route({
+    method: 'get',
+    path: '/dev/mailbox',
+    scope: 'local',
+    summary: 'Look at the mails that came',
+    mediaType: 'text/html',
+    answers: { 200: z.string() },
+  }).handle(async () => {
+    const body = mailboxPage(await listMails(database.db, most), most);
+    return { status: 200, body, headers: { 'Content-Security-Policy': pagePolicy } };
+  }),
+];

@@ -4,6 +4,8 @@ import { ConfigError, readConfig } from '../../services/config.ts';
 describe('readConfig', () => {
   it('needs no variable at all', () => {
     expect(readConfig({})).toEqual({
+      host: '127.0.0.1',
+      auth: undefined,
       port: 3000,
       databaseUrl: undefined,
       smtpUrl: undefined,
@@ -59,6 +61,25 @@ describe('readConfig', () => {
     const beating = (ms: string) => readConfig({ LEASE_MS: '100000', HEARTBEAT_MS: ms });
     expect(() => beating('50001')).toThrow('HEARTBEAT_MS: must be at most half of LEASE_MS');
     expect(beating('50000')).toMatchObject({ heartbeatMs: 50_000 });
+  });
+
+  it('needs issuer and audience of whoever says who callers are', () => {
+    const url = 'https://id.example/keys';
+    expect(() => readConfig({ AUTH_JWKS_URL: url })).toThrow(/AUTH_ISSUER: .*\n.*AUTH_AUDIENCE/);
+    const auth = { AUTH_JWKS_URL: url, AUTH_ISSUER: 'i', AUTH_AUDIENCE: 'a' };
+    expect(readConfig(auth).auth).toEqual({
+      jwksUrl: url,
+      issuer: 'i',
+      audience: 'a',
+      algorithm: 'RS256',
+    });
+    expect(() => readConfig({ AUTH_ISSUER: 'i' })).toThrow('AUTH_ISSUER: says nothing without');
+    expect(() => readConfig({ ...auth, AUTH_ALGORITHM: 'HS256' })).toThrow('AUTH_ALGORITHM');
+  });
+
+  it('listens elsewhere only where it is told an address', () => {
+    expect(readConfig({ HOST: '::' })).toMatchObject({ host: '::' });
+    expect(() => readConfig({ HOST: 'example.com' })).toThrow('HOST: must be an IP address');
   });
 
   it('takes ranges with commas and blanks between them', () => {

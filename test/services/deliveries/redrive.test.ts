@@ -141,12 +141,16 @@ describe('POST /v1/deliveries/<id>/redrive', () => {
     const id = await delivery('dead');
     const { status, location, body } = await post(`/v1/deliveries/${id}/redrive`);
     expect(status).toBe(202);
-    expect(body).toEqual({ id: expect.any(String), status: 'pending', redrive_of: id });
+    expect(body).toEqual({ id: expect.any(String), status: 'pending', redriveOf: id });
     expect(location).toBe(`/v1/deliveries/${body['id']}`);
     const shown = await get(String(location));
-    expect(shown.body).toMatchObject({ redrive_of: id, redriven_by: null });
+    expect(shown.body).toMatchObject({
+      redriveOf: id,
+      redrivenBy: null,
+      enqueuedBy: 'tester',
+    });
     const old = await get(`/v1/deliveries/${id}`);
-    expect(old.body).toMatchObject({ status: 'dead', redriven_by: body['id'] });
+    expect(old.body).toMatchObject({ status: 'dead', redrivenBy: body['id'] });
   });
 
   it('answers 409 to whoever comes second, and names the first', async () => {
@@ -181,6 +185,6 @@ describe('POST /v1/deliveries/<id>/redrive', () => {
     const none = await post(`/v1/deliveries/${randomUUID()}/redrive`);
     expect([none.status, none.body['code']]).toEqual([404, 'delivery_not_found']);
     const malformed = await post('/v1/deliveries/7/redrive');
-    expect([malformed.status, malformed.body['code']]).toEqual([400, 'malformed_id']);
+    expect([malformed.status, malformed.body['code']]).toEqual([400, 'invalid_path']);
   });
 });

@@ -1,0 +1,39 @@
+// The kind `spreadsheet`: sparse cells by their names, `{ cells: { A1: 3, B1: "=A1*2" } }`.
+//
+// - A formula is text that begins with "=". It is kept, not computed.
+// - An empty cell is left out, so that one sheet has one content.
+// - No merge: a formula means what the cells around it mean, so cells that two people changed apart
+//   from each other do not make a sheet that either of them meant.
+
+import { jsonProblems } from './content.ts';
+import { describeEntries, entriesOf, shapeProblems } from './entries.ts';
+import type { Json } from './json.ts';
+import type { Kind } from './kind.ts';
+
+const cellName = /^[A-Z]{1,3}[1-9][0-9]{0,6}$/;
+/** As in the spreadsheets that people come from. */
+const longestCell = 32_767;
+
+function faultOf(id: string, value: unknown): { code: string; detail: string } | undefined {
+  if (!cellName.test(id)) {
+    return { code: 'bad_cell', detail: 'A cell is named by its column and row, such as B7.' };
+  }
+  if (value === '') return { code: 'empty_cell', detail: 'An empty cell is left out.' };
+  if (!['string', 'number', 'boolean'].includes(typeof value)) {
+    return { code: 'bad_cell_value', detail: 'A cell holds a text, a number, true or false.' };
+  }
+  if (typeof value !== 'string' || value.length <= longestCell) return undefined;
+  return { code: 'too_long', detail: `A cell holds at most ${longestCell} characters.` };
+}
+
+export const spreadsheet: Kind = {
+  id: 'spreadsheet',
+  empty: { cells: {} },
+  check(content) {
+    const problems = jsonProblems(content);
+    if (problems.length > 0) return problems;
+    return shapeProblems(content as Json, { name: 'cells', faultOf });
+  },
+  describe: (before, after) =>
+    describeEntries(entriesOf(before, 'cells'), entriesOf(after, 'cells')),
+};

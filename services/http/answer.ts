@@ -1,0 +1,47 @@
+// An answer as it is sent, made of what a handler returned; also what is kept to be sent again.
+
+import type { Response } from 'express';
+import { type Problem, printProblem, problemType } from './problem.ts';
+import { isProblem, type Reply, type Route } from './route.ts';
+
+export interface Printed {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+const json = 'application/json';
+
+function printReply({ mediaType = json }: Pick<Route, 'mediaType'>, reply: Reply): Printed {
+  const { status, body, text, location, headers } = reply;
+  const isEmpty = body === undefined && text === undefined;
+  const print = () => (mediaType === json ? JSON.stringify(body) : String(body));
+  return {
+    status,
+    headers: {
+      ...headers,
+      ...(location !== undefined && { Location: location }),
+      ...(!isEmpty && { 'Content-Type': `${mediaType}; charset=utf-8` }),
+    },
+    body: isEmpty ? '' : (text ?? print()),
+  };
+}
+
+export function printed(
+  route: Pick<Route, 'mediaType'>,
+  reply: Reply | Problem,
+  requestId: string,
+): Printed {
+  if (!isProblem(reply)) return printReply(route, reply);
+  return {
+    status: reply.kind.status,
+    headers: { ...reply.headers, 'Content-Type': `${problemType}; charset=utf-8` },
+    body: printProblem(reply, requestId),
+  };
+}
+
+export function send(response: Response, { status, headers, body }: Printed): void {
+  response.status(status).set(headers);
+  if (body === '') response.end();
+  else response.send(body);
+}

@@ -1,0 +1,41 @@
+// The whole route table: what server.ts serves, and what the tests of every route read.
+
+import type { Database } from '../persistence/database.ts';
+import { type DeliveryRoutesOptions, deliveryRoutes } from './deliveries/routes.ts';
+import { type DocumentRoutesOptions, documentRoutes } from './documents/routes.ts';
+import { documentationRoutes } from './http/documentation.ts';
+import { healthRoutes } from './http/health.ts';
+import type { Route } from './http/route.ts';
+import { mailboxRoutes } from './mailbox/routes.ts';
+import type { Readiness } from './readiness.ts';
+
+export interface RoutesOptions extends DeliveryRoutesOptions, DocumentRoutesOptions {
+  readonly database: Database;
+  /** Whether mails go to the development mailbox. */
+  readonly mailbox: boolean;
+}
+
+type Asked = Pick<Readiness, 'phase' | 'state'>;
+
+/** Every route, those of health first: they are served before the others can be. */
+export function routesOf(options: RoutesOptions, readiness: Asked): readonly Route[] {
+  const table = [
+    ...healthRoutes(readiness),
+    ...deliveryRoutes(options),
+    ...documentRoutes(options),
+    ...(options.mailbox ? mailboxRoutes(options.database) : []),
+  ];
+  return [...table, ...documentationRoutes(table)];
+}
+
+/** Every route that there can be, as a table to read: nobody can call them. */
+export function describedRoutes(): readonly Route[] {
+  const uncalled = (): never => {
+    throw new Error('a described route is not called');
+  };
+  const database = new Proxy({} as Database, { get: uncalled });
+  const announcements = { watch: uncalled };
+  const webhooks = { allowedRanges: [] };
+  const options = { database, announcements, sender: '', webhooks, mailbox: true };
+  return routesOf(options, { phase: 'starting', state: async () => 'starting' });
+}
