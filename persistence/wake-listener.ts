@@ -1,7 +1,6 @@
-// Listens for wake-ups on a connection of its own, and tells those who wait between two claims.
+// Waits for wake-ups on a connection of its own. Workers wait here between two claims.
 //
-// - Polling is the truth: whoever is told here also looks by himself, whether anybody listens or
-//   not.
+// - Polling is the truth: every wait ends at its time limit, whether anybody listens or not.
 // - LISTEN dies silently (a half-open connection, a pooler), so it is tested at start by a NOTIFY
 //   to itself, and asked for a sign of life in between; a connection that gives none is replaced.
 // - After each new LISTEN everybody is woken once: what came while nobody listened is then found.
@@ -19,6 +18,11 @@ import { within } from './within.ts';
 export interface WakeListener {
   /** False where only polling wakes: behind a pooler, or where the self-test failed. */
   readonly listening: boolean;
+  /**
+   * Resolves at a wake-up for the machine, at the time limit or at the abort, whichever is first. A
+   * wake-up that came since the last wait resolves it at once.
+   */
+  wait(machine: string, timeoutMs: number, signal: AbortSignal): Promise<void>;
   /** Calls at each wake-up for the machine, until the returned function is called. */
   onWake(machine: string, tell: () => void): () => void;
   close(): Promise<void>;
@@ -31,19 +35,40 @@ export interface WakeListenerOptions {
   readonly onLost?: (reason: unknown) => void;
 }
 
+const longestSleepMs = 2 ** 31 - 1;
 const everybody = '*';
 const probe = '?';
 
-/** Who is to be told of what. */
-function bell() {
+/** Who waits for what, and what came while nobody waited. */
+function waitingRoom() {
   const events = new EventEmitter().setMaxListeners(0);
+  const missed = new Map<string, number>();
+  let wakes = 0;
   return {
-    ring(machine: string): void {
+    wake(machine: string): void {
+      wakes += 1;
+      missed.set(machine, wakes);
       events.emit(machine === everybody ? everybody : `machine ${machine}`);
     },
-    onRing(machine: string, tell: () => void): () => void {
+    onWake(machine: string, tell: () => void): () => void {
       events.on(`machine ${machine}`, tell).on(everybody, tell);
       return () => events.off(`machine ${machine}`, tell).off(everybody, tell);
+    },
+    wait(machine: string, timeoutMs: number, signal: AbortSignal, since: number): Promise<number> {
+      if (!(timeoutMs >= 0)) throw new RangeError(`cannot wait for ${timeoutMs} ms`);
+      const latest = () => Math.max(missed.get(machine) ?? 0, missed.get(everybody) ?? 0);
+      if (latest() > since || signal.aborted) return Promise.resolve(wakes);
+      return new Promise((resolve) => {
+        const end = () => {
+          clearTimeout(timer);
+          signal.removeEventListener('abort', end);
+          events.off(`machine ${machine}`, end).off(everybody, end);
+          resolve(wakes);
+        };
+        const timer = setTimeout(end, Math.min(timeoutMs, longestSleepMs));
+        signal.addEventListener('abort', end);
+        events.on(`machine ${machine}`, end).on(everybody, end);
+      });
     },
   };
 }
@@ -107,21 +132,22 @@ async function untilSilent(
   }
 }
 
-/** Opens a listener. Never throws for a lost database: it goes on trying. */
+/** Opens a listener. Never throws for a lost database: it goes on trying, and waits end by time. */
 export async function openWakeListener(
   database: Pick<Database, 'url' | 'behindPooler'>,
   options: WakeListenerOptions = {},
 ): Promise<WakeListener> {
   const { signOfLifeMs = 30_000, answerMs = 5_000, onLost = () => undefined } = options;
-  const { ring, onRing } = bell();
+  const room = waitingRoom();
   const closing = new AbortController();
+  const seen = new Map<string, number>();
   let client: pg.Client | undefined;
 
   /** Listens until the connection is lost or the listener is closed. */
   async function listenOnce(onSettled: () => void): Promise<void> {
     try {
-      client = await connect(database.url, ring, answerMs);
-      ring(everybody);
+      client = await connect(database.url, room.wake, answerMs);
+      room.wake(everybody);
       onSettled();
       await untilSilent(client, closing.signal, { signOfLifeMs, answerMs });
     } catch (reason) {
@@ -156,7 +182,10 @@ export async function openWakeListener(
     get listening() {
       return client !== undefined;
     },
-    onWake: onRing,
+    async wait(machine, timeoutMs, signal) {
+      seen.set(machine, await room.wait(machine, timeoutMs, signal, seen.get(machine) ?? 0));
+    },
+    onWake: room.onWake,
     async close() {
       closing.abort();
       await listening;

@@ -1,20 +1,20 @@
-// Wake-ups: who is told of what, and what becomes of the listening connection.
+// Waiting for wake-ups: what ends a wait, and what becomes of the listening connection.
 
+import { setMaxListeners } from 'node:events';
 import { sql } from 'kysely';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Database } from '../../persistence/database.ts';
 import { wakeChannel } from '../../persistence/wake.ts';
-import {
-  openWakeListener,
-  type WakeListener,
-  type WakeListenerOptions,
-} from '../../persistence/wake-listener.ts';
+import { openWakeListener, type WakeListenerOptions } from '../../persistence/wake-listener.ts';
 import { enqueue } from '../support/deliveries.ts';
 import { opened, useOpened } from '../support/opened.ts';
 import { openProxy } from '../support/proxy.ts';
 import { signal } from '../support/signal.ts';
 
 const database = useOpened();
+const year = 365 * 86_400_000;
+const never = new AbortController().signal;
+setMaxListeners(0, never);
 
 /** Sends from a process with one connection: what it sends last is also sent last. */
 const sender = () => opened({ url: database().url, connections: 1, applicationName: 'sender' });
@@ -28,14 +28,12 @@ async function listener(options: WakeListenerOptions = {}, url = database().url)
   return opened;
 }
 
-/** Resolves at the next wake-up. */
-function woken(listening: Pick<WakeListener, 'onWake'>, machine = 'outbox'): Promise<void> {
-  const told = signal();
-  const forget = listening.onWake(machine, () => {
-    forget();
-    told.give();
-  });
-  return told.given;
+/** A listener that was woken for everything up to here. */
+async function drained(options: WakeListenerOptions = {}, url = database().url) {
+  const waiting = await listener(options, url);
+  await waiting.wait('outbox', year, never);
+  await waiting.wait('other', year, never);
+  return waiting;
 }
 
 const listeners = async (): Promise<readonly number[]> => {
@@ -51,65 +49,87 @@ const terminateListeners = async () => {
   }
 };
 
-describe('who listens', () => {
-  it('is told of a commit of another process that made work due', async () => {
-    const told = woken(await listener());
+describe('a wait', () => {
+  it('ends at a commit of another process that made work due', async () => {
+    const waiting = await drained();
+    const woken = waiting.wait('outbox', year, never);
     await enqueue(await sender());
-    await told;
+    await woken;
   });
 
-  it('is told of its own machine alone, each time', async () => {
+  it('ends at once when a wake-up came since the last one, and then no more', async () => {
     const from = await sender();
-    const listening = await listener();
-    const heard: string[] = [];
-    listening.onWake('outbox', () => heard.push('outbox'));
-    listening.onWake('other', () => heard.push('other'));
-    for (const machine of ['outbox', 'other', 'other', 'nobody']) await notify(from, machine);
-    const last = woken(listening, 'the end');
-    await notify(from, 'the end');
-    await last;
-    expect(heard).toEqual(['outbox', 'other', 'other']);
+    const waiting = await drained();
+    await notify(from, 'outbox');
+    await notify(from, 'other');
+    await waiting.wait('other', year, never);
+    await waiting.wait('outbox', year, never);
+    let again = false;
+    const woken = waiting.wait('outbox', year, never).then(() => {
+      again = true;
+    });
+    await notify(from, 'other');
+    await waiting.wait('other', year, never);
+    expect(again).toBe(false);
+    await notify(from, 'outbox');
+    await woken;
   });
 
-  it('is told beside all others, until it wants to hear no more', async () => {
-    const listening = await listener();
-    let told = 0;
-    const forget = listening.onWake('outbox', () => {
-      told += 1;
-    });
-    const all = Array.from({ length: 20 }, () => woken(listening));
+  it('ends for all who wait', async () => {
+    const waiting = await drained();
+    const all = Array.from({ length: 20 }, () => waiting.wait('outbox', year, never));
     await notify(database(), 'outbox');
     await Promise.all(all);
-    forget();
-    const again = woken(listening);
-    await notify(database(), 'outbox');
-    await again;
-    expect(told).toBe(1);
   });
 
-  it('is told nothing behind a pooler, where no connection is made for it', async () => {
+  it('ends at the abort, also at one that was before', async () => {
+    const waiting = await drained();
+    const stop = new AbortController();
+    const ended = waiting.wait('outbox', year, stop.signal);
+    stop.abort();
+    await ended;
+    await waiting.wait('outbox', year, stop.signal);
+  });
+
+  it('ends by its time limit where nobody listens', async () => {
     const proxy = await openProxy(database().url);
     onTestFinished(() => proxy.close());
     const deaf = await openWakeListener({ url: proxy.url, behindPooler: true });
     expect([deaf.listening, proxy.connections]).toEqual([false, 0]);
+    await deaf.wait('outbox', 1, never);
     await deaf.close();
   });
+
+  it.each([2 ** 31, year, Number.MAX_SAFE_INTEGER, Number.POSITIVE_INFINITY])(
+    'of %d ms does not end at once',
+    async (timeoutMs) => {
+      const timers = vi.spyOn(globalThis, 'setTimeout');
+      onTestFinished(() => timers.mockRestore());
+      const deaf = await openWakeListener({ url: database().url, behindPooler: true });
+      const stop = new AbortController();
+      const ended = deaf.wait('outbox', timeoutMs, stop.signal);
+      expect(timers.mock.calls.map(([, ms]) => ms)).toEqual([2 ** 31 - 1]);
+      stop.abort();
+      await ended;
+      await deaf.close();
+    },
+  );
 });
 
 describe('the listening connection', () => {
   it('is replaced when it is ended, twice in a row, and everybody is woken each time', async () => {
-    const waiting = await listener();
+    const waiting = await drained();
     for (let round = 0; round < 2; round += 1) {
-      const told = woken(waiting);
+      const woken = waiting.wait('outbox', year, never);
       const pids = await listeners();
       await terminateListeners();
-      await told;
+      await woken;
       expect(waiting.listening).toBe(true);
       expect(await listeners()).not.toEqual(pids);
     }
-    const told = woken(waiting);
+    const woken = waiting.wait('outbox', year, never);
     await enqueue(await sender());
-    await told;
+    await woken;
     await waiting.close();
   });
 
@@ -118,7 +138,7 @@ describe('the listening connection', () => {
     onTestFinished(() => proxy.close());
     const reasons: string[] = [];
     const twice = signal();
-    const waiting = await listener(
+    const waiting = await drained(
       {
         signOfLifeMs: 20,
         answerMs: 100,
@@ -129,13 +149,13 @@ describe('the listening connection', () => {
       },
       proxy.url,
     );
-    const told = woken(waiting);
+    const woken = waiting.wait('outbox', year, never);
     proxy.hold();
     await twice.given;
     expect(reasons[0]).toContain('no answer within 100 ms');
     proxy.release();
-    await told;
-    const again = woken(waiting);
+    await woken;
+    const again = waiting.wait('outbox', year, never);
     await enqueue(await sender());
     await again;
     await waiting.close();
@@ -148,18 +168,20 @@ describe('the listening connection', () => {
     const deaf = await listener({ answerMs: 50, onLost: reason.give }, proxy.url);
     expect(String(await reason.given)).toContain('LISTEN is accepted and silent');
     expect(deaf.listening).toBe(false);
+    await deaf.wait('outbox', 1, never);
     await deaf.close();
   });
 
-  it('is opened once the database is there, and everybody is told', async () => {
+  it('is opened once the database is there, and until then waits end by time', async () => {
     const proxy = await openProxy(database().url);
     onTestFinished(() => proxy.close());
     proxy.hold();
     const early = await listener({ answerMs: 50 }, proxy.url);
     expect(early.listening).toBe(false);
-    const told = woken(early);
+    await early.wait('outbox', 1, never);
+    const woken = early.wait('outbox', year, never);
     proxy.release();
-    await told;
+    await woken;
     expect(early.listening).toBe(true);
     await early.close();
   });

@@ -1,6 +1,7 @@
 // The scenarios of the crash sweep, by machine.
 
+import { documentScenario } from './document.ts';
 import { outboxScenario } from './outbox.ts';
 import type { Scenario } from './scenario.ts';
 
-export const scenarios: readonly Scenario[] = [outboxScenario];
+export const scenarios: readonly Scenario[] = [outboxScenario, documentScenario];

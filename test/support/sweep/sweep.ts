@@ -35,12 +35,17 @@ export function spread<T>(items: readonly T[], count: number): readonly T[] {
   );
 }
 
-/** Each kind of commit, once, where the process is killed before it hears of it. */
+/**
+ * Each kind of commit, once, where the process is killed before it hears of it. Where statements
+ * commit by themselves: each kind of answer, lost.
+ */
 export const atCommits: NonNullable<SweepOptions['choose']> = (_, passed) => {
-  const commits = passed.filter(({ step }) => step.startsWith('commit'));
-  return [...new Set(commits.map(({ step }) => step))].map((step) => ({
-    ...{ n: 1, disturbance: 'before', step },
-  }));
+  const steps = [...new Set(passed.map(({ step }) => step))];
+  const commits = steps.filter((step) => step.startsWith('commit'));
+  if (commits.length > 0) {
+    return commits.map((step) => ({ n: 1, disturbance: 'before', step }));
+  }
+  return steps.map((step) => ({ n: 1, disturbance: 'answer', step }));
 };
 
 async function walkAll(options: SweepOptions, program: string): Promise<readonly Tried[]> {
