@@ -30,6 +30,20 @@ describe('canonical text', () => {
     );
   });
 
+  it('is the same where another text of the value is at hand', () => {
+    const texts = fc.oneof(
+      anyJson,
+      fc.dictionary(fc.stringMatching(/^[A-Z]\d{0,3}$/), fc.string()),
+    );
+    fc.assert(
+      fc.property(texts, (value) => {
+        const text = JSON.stringify(reversed(value));
+        const read = JSON.parse(text);
+        expect(canonical(read, text)).toBe(canonical(read));
+      }),
+    );
+  });
+
   it('sorts names that look like numbers as the text that they are', () => {
     expect(canonical({ 9: 1, 10: 2, a: 3 })).toBe('{"10":2,"9":1,"a":3}');
   });

@@ -166,6 +166,30 @@ describe('what lies between client and server', () => {
   });
 });
 
+describe('a body that is not UTF-8', () => {
+  it.each([
+    [
+      'another charset',
+      'application/json; charset=utf-16',
+      'utf16le',
+      415,
+      'unsupported_media_type',
+    ],
+    ['bytes that are no characters', 'application/json', 'latin1', 400, 'malformed_json'],
+  ] as const)('is refused, never changed: %s', async (_, type, encoding, status, code) => {
+    const { api, ada, document } = await openDocumentApi(database());
+    const id = await document('café');
+    const answer = await fetch(`${api.url}/v1/documents/${id}`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${ada.token}`, 'content-type': type },
+      body: Buffer.from(JSON.stringify(saving(1, 'naïve')), encoding),
+    });
+    expect(answer.status).toBe(status);
+    expect(await answer.json()).toMatchObject({ code });
+    expect((await ada.call('GET', `/v1/documents/${id}`)).body).toMatchObject({ version: 1 });
+  });
+});
+
 describe('large and odd contents', () => {
   it('are taken at 150 kB and at 1.9 MB', async () => {
     const { ada, path } = await start();

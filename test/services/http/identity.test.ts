@@ -85,6 +85,64 @@ describe('a token', () => {
   });
 });
 
+describe('a token that was verified', () => {
+  function counted() {
+    const clock = { at: Date.now() };
+    let verified = 0;
+    const key = async () => {
+      verified += 1;
+      return publicKey;
+    };
+    const ask = identity({ issuer, audience, algorithm: 'EdDSA', key, now: () => clock.at });
+    return { clock, ask, verified: () => verified };
+  }
+
+  it('is remembered for a minute, and then verified again', async () => {
+    const { clock, ask, verified } = counted();
+    const token = `Bearer ${await signed({ ...good(), exp: now() + 3600 })}`;
+    const first = await ask(token);
+    clock.at += 59_000;
+    expect(await ask(token)).toEqual(first);
+    expect(verified()).toBe(1);
+    clock.at += 1000;
+    expect(await ask(token)).toEqual(first);
+    expect(verified()).toBe(2);
+  });
+
+  it('is not believed longer than it says', async () => {
+    const { clock, ask } = counted();
+    const token = `Bearer ${await signed({ ...good(), exp: now() + 10 })}`;
+    expect(await ask(token)).toMatchObject({ principal: { sub: 'ada' } });
+    clock.at += 16_000;
+    expect(await ask(token)).toEqual({ fault: 'expired' });
+  });
+
+  it('is forgotten when a thousand others came', async () => {
+    const { ask, verified } = counted();
+    const tokens = await Promise.all(
+      Array.from(
+        { length: 1001 },
+        async (_, i) => `Bearer ${await signed({ ...good(), sub: `${i}` })}`,
+      ),
+    );
+    for (const token of tokens) await ask(token);
+    await ask(tokens[1000]);
+    expect(verified()).toBe(1001);
+    await ask(tokens[0]);
+    expect(verified()).toBe(1002);
+  });
+
+  it('is no help to one that is not', async () => {
+    const { ask, verified } = counted();
+    const token = await signed(good());
+    await ask(`Bearer ${token}`);
+    const cut = `Bearer ${token.slice(0, -4)}`;
+    expect(await ask(cut)).toEqual({ fault: 'bad_signature' });
+    expect(await ask(cut)).toEqual({ fault: 'bad_signature' });
+    expect(verified()).toBe(3);
+  });
+});
+
 describe("the service's own keys", () => {
   async function folder(): Promise<string> {
     const path = await mkdtemp(join(tmpdir(), 'fencepost-keys-'));
