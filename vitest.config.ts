@@ -26,6 +26,14 @@ export default defineConfig({
           globalSetup: ['test/support/postgres.setup.ts'],
         },
       },
+      {
+        test: {
+          ...limits,
+          name: 'browser',
+          include: ['test/browser/**/*.test.ts'],
+          globalSetup: ['test/support/postgres.setup.ts'],
+        },
+      },
     ],
   },
 });
