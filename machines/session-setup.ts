@@ -41,8 +41,8 @@ const note = <T extends SessionEvent['type']>(
   );
 
 /**
- * What XState's `setup` does for the types, without its helpers for machines that spawn: they are 0.8
- * kB gzipped of what every page loads.
+ * What XState's `setup` does for the types, without its helpers for machines that spawn: they are
+ * 0.8 kB gzipped of what every page loads.
  */
 const lean = ((parts: object) => ({
   createStateConfig: (config: unknown) => config,

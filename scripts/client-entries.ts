@@ -1,5 +1,5 @@
-// The entries of the browser's packages: what package.json exports, and what is built. The machine's
-// descriptions are for its diagram, and are left out of what a page loads.
+// The entries of the browser's packages: what package.json exports, and what is built. The
+// machine's descriptions are for its diagram, and are left out of what a page loads.
 
 export const clientEntries = {
   client: 'client/index.ts',
