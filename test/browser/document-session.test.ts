@@ -65,6 +65,7 @@ describe('a page in Chromium', () => {
     const popup = context.waitForEvent('page');
     await one.evaluate(() => void window.open(location.href));
     const two = await popup;
+    await two.waitForURL(`${site.url}/**`);
     await seen(two, { status: 'saved' });
     await Promise.all([one, two].map((page) => page.evaluate(() => void session.hold())));
     await edit(one, 1);
