@@ -41,7 +41,7 @@ describe('sketchOfStates', () => {
       'parcel.packing weigh failed  > parcel.lost',
       'parcel.packing at once if fragile and has tries left > parcel.wrapping',
       'parcel.wrapping after 2 s  > parcel.packing',
-      'parcel.wrapping after a wait (patience)  > parcel.lost',
+      'parcel.wrapping after 90 s  > parcel.lost',
       'parcel.travelling done  > parcel.arrived',
       'parcel.travelling.van.loaded unload  > parcel.travelling.van.empty',
       'parcel.travelling.papers.open sign  > parcel.travelling.papers.signed',

@@ -14,11 +14,15 @@ const sketches: readonly Sketch[] = [
   ...machineEntries.map(({ machine }) => sketchOf(machine)),
   sketchOfStates(parcel),
   overviewOf(session),
-  ...partsOf(session),
 ];
 
-/** For `it.each`: the name and the sketch. */
-export const namedSketches = sketches.map((sketch) => [sketch.id, sketch] as const);
+const named = (sketch: Sketch) => [sketch.id, sketch] as const;
+
+/** For `it.each`: the name and the sketch, of those that have a Mermaid text too. */
+export const wholeSketches = sketches.map(named);
+
+/** Those, and the parts of a large one. */
+export const namedSketches = [...sketches, ...partsOf(session)].map(named);
 
 const pictures = new Map<Sketch, Promise<string>>();
 
