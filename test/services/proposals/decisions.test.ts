@@ -159,11 +159,11 @@ describe('approving', () => {
     const outcome = await approving(id, planHash, 'ada');
     expect(outcome).toMatchObject({
       outcome: wanted,
-      ...(wanted === 'refused' && { because: ['four_eyes'], proposer: 'ada' }),
+      ...(wanted === 'refused' && { because: ['own_plan'], proposer: 'ada' }),
     });
     const offer = (await shown(id, 'ada'))?.offers[0];
     if (wanted === 'refused')
-      expect(offer).toMatchObject({ allowed: false, because: ['four_eyes'] });
+      expect(offer).toMatchObject({ allowed: false, because: ['own_plan'] });
     expect(await approving(id, planHash, 'grace')).toMatchObject({
       outcome: wanted === 'refused' ? 'approved' : 'refused',
     });
