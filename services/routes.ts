@@ -11,11 +11,15 @@ import { machineRoutes } from './machines/routes.ts';
 import { mailboxRoutes } from './mailbox/routes.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { metricsRoutes } from './metrics/route.ts';
+import { type BranchesOptions, branchesRoutes } from './operations/routes.ts';
 import { type ProposalRoutesOptions, proposalRoutes } from './proposals/routes.ts';
 import { toolRegistry } from './proposals/tools.ts';
 import type { Readiness } from './readiness.ts';
 
-export interface RoutesOptions extends DeliveryRoutesOptions, DocumentRoutesOptions {
+export interface RoutesOptions
+  extends DeliveryRoutesOptions,
+    DocumentRoutesOptions,
+    BranchesOptions {
   readonly database: Database;
   /** Whether mails go to the development mailbox. */
   readonly mailbox: boolean;
@@ -32,6 +36,7 @@ export function routesOf(options: RoutesOptions, readiness: Asked): readonly Rou
     ...deliveryRoutes(options),
     ...machineRoutes({ database: options.database, machines }),
     ...documentRoutes(options),
+    ...branchesRoutes(options),
     ...proposalRoutes({ ...options.plans, database: options.database }),
     ...metricsRoutes(options.metrics),
     ...(options.mailbox ? mailboxRoutes(options.database) : []),

@@ -27,7 +27,7 @@ export const kinds = {
     'This is not the hash of this plan',
     decision,
   ),
-  fourEyes: problemKind('four_eyes', 409, 'Who proposed this plan must not approve it', decision),
+  ownPlan: problemKind('own_plan', 409, 'Who proposed this plan must not approve it', decision),
   expired: problemKind('expired', 409, 'This proposal has expired', decision),
   wrongStatus: problemKind(
     'wrong_status',
@@ -70,7 +70,7 @@ function standing({ status: is, approvedBy, rejectedBy, reason }: Refusal): stri
 
 function kindOf({ status: is, because }: Refusal): (typeof refusedKinds)[number] {
   if (is === 'expired' || because.includes('expired')) return kinds.expired;
-  if (because.includes('four_eyes')) return kinds.fourEyes;
+  if (because.includes('own_plan')) return kinds.ownPlan;
   return because.includes('plan_hash_mismatch') ? kinds.hashMismatch : kinds.wrongStatus;
 }
 

@@ -167,9 +167,9 @@ describe('approving', () => {
     const outcome = await approving(id, planHash, 'ada');
     expect(outcome).toMatchObject({
       outcome: wanted,
-      ...(wanted === 'refused' && { because: ['four_eyes'], proposer: 'ada' }),
+      ...(wanted === 'refused' && { because: ['own_plan'], proposer: 'ada' }),
     });
-    if (wanted === 'refused') expect(await against(id, 'approve', 'ada')).toEqual(['four_eyes']);
+    if (wanted === 'refused') expect(await against(id, 'approve', 'ada')).toEqual(['own_plan']);
     expect(await approving(id, planHash, 'grace')).toMatchObject({
       outcome: wanted === 'refused' ? 'approved' : 'refused',
     });

@@ -110,11 +110,11 @@ describe('a plan over HTTP', () => {
     expect(approve(await choicesOf(grace))).toMatchObject({ allowed: true });
     expect(approve(await choicesOf(ada))).toMatchObject({
       allowed: false,
-      because: [{ code: 'four_eyes' }],
+      because: [{ code: 'own_plan' }],
     });
     expect(await ada.to(id, 'approve', { planHash })).toMatchObject({
       status: 409,
-      body: { code: 'four_eyes', proposer: 'ada', proposalStatus: 'pending' },
+      body: { code: 'own_plan', proposer: 'ada', proposalStatus: 'pending' },
     });
   });
 
