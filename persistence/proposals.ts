@@ -5,6 +5,7 @@
 // - Lock order: a proposal's row first, then everything else of it.
 
 import { type Kysely, sql } from 'kysely';
+import { namedStatement } from './named-statement.ts';
 import type { Schema } from './schema.ts';
 import type { Tx } from './transaction.ts';
 
@@ -47,17 +48,19 @@ export async function insertSteps(
       with ordinality as s(tool, version, arguments, n)`.execute(tx);
 }
 
+const stepsNamed = namedStatement<StoredStep>(
+  'read_steps',
+  `select tool, tool_version as version, arguments from fencepost.proposal_step
+    where proposal = $1 order by index`,
+  { savepoint: false },
+);
+
 /** Reads the steps of a plan, in order. */
 export async function readSteps(
   db: Kysely<Schema>,
   proposal: string,
 ): Promise<readonly StoredStep[]> {
-  return await db
-    .selectFrom('fencepost.proposal_step')
-    .select(['tool', 'tool_version as version', 'arguments'])
-    .where('proposal', '=', proposal)
-    .orderBy('index')
-    .execute();
+  return await stepsNamed(db, [proposal]);
 }
 
 type NewReceipt = Omit<Receipt, 'at'> & { readonly proposal: string };
@@ -145,16 +148,14 @@ export async function readLinked(db: Kysely<Schema>, linkedTo: string) {
 }
 
 /** Marks where a tool begins, so that what it did can be taken back. */
-export const markTool = (tx: Tx) => sql`savepoint tool`.execute(tx);
+export const mark = 'savepoint tool';
+export const markTool = (tx: Tx) => sql.raw(mark).execute(tx);
 
 /** Takes back what the tool did. @throws where the transaction is not there any more. */
 export const backToMark = (tx: Tx) => sql`rollback to savepoint tool`.execute(tx);
 
-/**
- * Has every deferred constraint judged, while what broke it can still be taken back. It is the last
- * thing before COMMIT: what comes after it is judged at once.
- */
-export const checkDeferred = (tx: Tx) => sql`set constraints all immediate`.execute(tx);
+/** Has every deferred constraint judged, while what broke it can still be taken back. */
+const checkDeferred = (tx: Tx) => sql`set constraints all immediate`.execute(tx);
 
 /**
  * The same in the middle of a transaction: what comes after it may wait for the end again. How
