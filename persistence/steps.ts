@@ -3,8 +3,7 @@
 // services/proposals/step.ts calls them around the tool.
 //
 // - Neither has a savepoint of its own: before the mark nothing has happened that could be lost,
-//   and behind it everything goes back to the mark. Both, and waiting for each statement by itself,
-//   took about half of what this process and the server spend on a step.
+//   and behind it everything goes back to the mark.
 // - The receipt does not wait for the answer to `step.ok`: its statement finds out by itself. It
 //   writes nothing where the step is not closed, as when the tool ended the transaction, because it
 //   might be a transaction of its own then.
