@@ -14,6 +14,7 @@ import { routesOf } from '../../../services/routes.ts';
 import { checkAnswer, routeAt } from '../../support/api-client.ts';
 import { enqueue } from '../../support/deliveries.ts';
 import { type FuzzGround, fuzzCaseOf } from '../../support/fuzz-cases.ts';
+import { type FuzzedPlans, openFuzzedPlans } from '../../support/fuzzed-plans.ts';
 import { keys, readiness, tokenOf } from '../../support/open-api.ts';
 import { useOpened } from '../../support/opened.ts';
 
@@ -26,10 +27,13 @@ let http: Listener;
 let token: string;
 let ground: FuzzGround;
 let table: readonly Route[];
+let plans: FuzzedPlans;
 
 beforeAll(async () => {
   const metrics = openMetrics({ machines: [] });
+  plans = await openFuzzedPlans(database());
   const options = {
+    plans: plans.plans,
     database: database(),
     sender: 'me@example.com',
     webhooks: { allowedRanges: [] },
@@ -50,9 +54,12 @@ beforeAll(async () => {
   http = await listen(app, { host: '127.0.0.1', port: 0 });
   token = await tokenOf('fuzz');
   const [delivery = ''] = await enqueue(database());
-  ground = { delivery, document: await makeDocument() };
+  ground = { delivery, document: await makeDocument(), plans };
 });
-afterAll(() => http?.close(0));
+afterAll(async () => {
+  await http?.close(0);
+  await plans?.close();
+});
 
 /** A document of the caller's own, by the API itself. */
 async function makeDocument(): Promise<string> {
