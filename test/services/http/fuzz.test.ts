@@ -35,7 +35,9 @@ beforeAll(async () => {
     webhooks: { allowedRanges: [] },
     mailbox: true,
     metrics,
-    announcements: { watch: async () => ({ ids: [], stop: () => undefined }) },
+    announcements: {
+      watch: async (_: string, ids: readonly string[]) => ({ ids, stop: () => undefined }),
+    },
   };
   table = routesOf(options, readiness);
   const app = createApp({
