@@ -50,7 +50,7 @@ export const kinds = {
 
 export const refusedKinds = [
   kinds.hashMismatch,
-  kinds.fourEyes,
+  kinds.ownPlan,
   kinds.expired,
   kinds.wrongStatus,
 ] as const;
@@ -80,7 +80,7 @@ export function refused(refusal: Refusal): Problem<RefusedCode> {
   const kind = kindOf(refusal);
   const details: Readonly<Record<RefusedCode, string>> = {
     plan_hash_mismatch: 'Look at the plan as it is, and approve that or nothing.',
-    four_eyes: `${refusal.proposer} proposed it. Somebody else has to approve it.`,
+    own_plan: `${refusal.proposer} proposed it. Somebody else has to approve it.`,
     expired: 'Propose it again.',
     wrong_status: standing(refusal),
   };
