@@ -17,7 +17,6 @@ import { once } from 'node:events';
 import { join, resolve } from 'node:path';
 import { type Logger, pino, stdTimeFunctions } from 'pino';
 import { machines } from './machines/all.ts';
-import { outbox } from './machines/outbox.ts';
 import { ensureDatabase } from './persistence/create-database.ts';
 import { type Database, openDatabase } from './persistence/database.ts';
 import { installMachines } from './persistence/definitions.ts';
@@ -29,21 +28,27 @@ import { type Config, ConfigError, readConfig } from './services/config.ts';
 import type { Channel } from './services/deliveries/channel.ts';
 import { emailChannel } from './services/deliveries/email.ts';
 import { startRetention } from './services/deliveries/retention.ts';
+import { startDeliveries } from './services/deliveries/start.ts';
+import { deliveryTool } from './services/deliveries/tool.ts';
 import { webhookChannel } from './services/deliveries/webhook.ts';
-import { deliveryWork } from './services/deliveries/worker.ts';
-import { startAnnouncements } from './services/documents/announcements.ts';
-import { startThinning } from './services/documents/thinning.ts';
+import { startDocuments } from './services/documents/start.ts';
+import { documentTools } from './services/documents/tools.ts';
+import { lastResortMs } from './services/ground.ts';
 import { createApp, type Served } from './services/http/app.ts';
 import { type Identify, identity, remoteKeys } from './services/http/identity.ts';
 import { listen } from './services/http/listener.ts';
 import { openOwnKeys, writeOperatorToken } from './services/http/own-keys.ts';
 import { startMailbox } from './services/mailbox/smtp.ts';
 import { type Metrics, openMetrics } from './services/metrics/metrics.ts';
+import { operationBatches } from './services/operations/retention.ts';
+import { startOperations } from './services/operations/start.ts';
 import { startOwnPostgres } from './services/own-postgres.ts';
+import { noteDelete, noteWrite } from './services/proposals/notes.ts';
+import { startProposals } from './services/proposals/start.ts';
+import { toolRegistry } from './services/proposals/tools.ts';
 import { openReadiness, type Readiness } from './services/readiness.ts';
 import { routesOf } from './services/routes.ts';
 import { readRunning, removeRunning, writeRunning } from './services/running-process.ts';
-import { startRuns } from './services/runs/start.ts';
 import { openShutdown, type Shutdown } from './services/shutdown.ts';
 import { startUpkeep } from './services/upkeep.ts';
 
@@ -52,7 +57,6 @@ const dataDir = join(home, 'postgres');
 const runningFile = join(home, 'server.json');
 /** What requests have at least, when the running sends took the grace. */
 const leastHttpGraceMs = 2000;
-const lastResortMs = 10_000;
 
 interface Process {
   readonly config: Config;
@@ -63,8 +67,12 @@ interface Process {
   readonly metrics: Metrics;
   /** What is left of the grace of a stop that has begun. */
   readonly graceLeftMs: () => number;
-  /** Ends the wait for running sends and requests. Nothing to hurry until they can be. */
-  hurry: () => void;
+  /** What ends the wait for running work and requests. Empty until there can be any. */
+  readonly hurries: (() => void)[];
+}
+
+function hurry({ hurries }: Process): void {
+  for (const each of hurries) each();
 }
 
 async function ownDatabase(self: Process): Promise<string> {
@@ -76,7 +84,7 @@ async function ownDatabase(self: Process): Promise<string> {
       log.fatal('the embedded Postgres keeps ending');
       process.exitCode = 1;
       stopping.abort();
-      self.hurry();
+      hurry(self);
     },
   });
   shutdown.defer('embedded Postgres', postgres.stop, lastResortMs);
@@ -130,47 +138,11 @@ async function openWakes({ log, shutdown }: Process, database: Database): Promis
   return wakes;
 }
 
-function startDocuments({ log, shutdown }: Process, database: Database, wakes: WakeListener) {
-  const thinning = startThinning({ database, log });
-  shutdown.defer('thinning', thinning.close);
-  const announcements = startAnnouncements({ database, wakes, log });
-  shutdown.defer('announcements', announcements.close);
-  return announcements;
-}
-
-interface Deliveries {
-  readonly database: Database;
-  readonly channels: readonly Channel[];
-  readonly wakes: WakeListener;
-}
-
-function startDeliveries(self: Process, { database, channels, wakes }: Deliveries): void {
-  const { config, log, shutdown } = self;
-  const retention = startRetention({ database, log });
-  shutdown.defer('retention', retention.close);
-  const { shutdownGraceMs: graceMs, sendTimeoutMs: timeoutMs, reapMs } = config;
-  const runs = startRuns<typeof outbox>({
-    database,
-    machine: outbox,
-    wakes,
-    works: channels.map((channel) => deliveryWork({ database, channel, log })),
-    pace: { ...config, timeoutMs },
-    reapMs,
-    log,
-    observe: self.metrics.observe,
-  });
-  shutdown.defer('deliveries', () => runs.stop(graceMs), graceMs + lastResortMs);
-  const { hurry } = self;
-  self.hurry = () => {
-    runs.hurry();
-    hurry();
-  };
-}
-
 async function start(self: Process): Promise<void> {
   const { config, log, shutdown, stopping, readiness } = self;
-  const limits = limitsBelow(config.leaseMs);
-  checkLimits(limits, config.leaseMs);
+  const shortestLeaseMs = Math.min(config.leaseMs, config.operationLeaseMs);
+  const limits = limitsBelow(shortestLeaseMs);
+  checkLimits(limits, shortestLeaseMs);
 
   const serverUrl = config.databaseUrl === undefined ? await ownDatabase(self) : undefined;
   stopping.signal.throwIfAborted();
@@ -189,10 +161,12 @@ async function start(self: Process): Promise<void> {
   const http = await listen(app, { host: config.host, port: config.port });
   const closeHttp = () => http.close(Math.max(leastHttpGraceMs, self.graceLeftMs()));
   shutdown.defer('http', closeHttp, config.shutdownGraceMs + lastResortMs);
-  self.hurry = http.hurry;
+  self.hurries.push(http.hurry);
   log.info({ url: http.url }, 'http is open');
 
   const url = config.databaseUrl ?? (await ensureDatabase(serverUrl ?? '', 'fencepost'));
+  // Something to branch from, so that a first branch needs no preparation.
+  if (serverUrl !== undefined) await ensureDatabase(serverUrl, 'main');
   const database = await openOurDatabase(self, url, limits);
   stopping.signal.throwIfAborted();
   const mailbox = config.smtpUrl ? undefined : await startMailbox({ database, log });
@@ -203,12 +177,21 @@ async function start(self: Process): Promise<void> {
   self.metrics.attach(database);
   const { metrics } = self;
   const wakes = await openWakes(self, database);
-  const announcements = startDocuments(self, database, wakes);
+  const onHurry = (each: () => void) => self.hurries.push(each);
+  const ground = { ...self, database, wakes, onHurry };
+  const announcements = startDocuments(ground);
   const options = { database, sender, announcements, metrics, mailbox: mailbox !== undefined };
   served = { database, routes: routesOf({ ...options, ...(webhooks && { webhooks }) }, readiness) };
   // Again, because it closes before what its routes need; the first one is for a start that fails.
   shutdown.defer('http', closeHttp, config.shutdownGraceMs + lastResortMs);
-  startDeliveries(self, { database, channels, wakes });
+  // What a plan may consist of. Another domain's tools are another line each.
+  const mails = deliveryTool({ sender, ...(webhooks && { webhooks }) });
+  const tools = toolRegistry([noteWrite, noteDelete, mails, ...documentTools]);
+  const retention = startRetention({ database, log, more: operationBatches });
+  shutdown.defer('retention', retention.close);
+  startProposals(ground, tools);
+  startOperations(ground);
+  startDeliveries(ground, channels);
   readiness.begin(database);
 
   if (!config.databaseUrl) await writeRunning(runningFile, { pid: process.pid, url: http.url });
@@ -265,13 +248,13 @@ async function main(config: Config): Promise<void> {
     ...{ config, log, shutdown, stopping, readiness },
     metrics: openMetrics({ machines, ofProcess: true }),
     graceLeftMs: () => config.shutdownGraceMs - (performance.now() - (stoppedAt ?? 0)),
-    hurry: () => undefined,
+    hurries: [],
   };
   const stopped = once(stopping.signal, 'abort');
   const onSignal = (signal: NodeJS.Signals): void => {
     const again = stopping.signal.aborted;
     log.info({ signal, again }, 'stopping');
-    if (again) self.hurry();
+    if (again) hurry(self);
     else stopping.abort();
   };
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal);

@@ -22,6 +22,7 @@ export default defineConfig({
             'test/{persistence,services,scripts}/**/*.test.ts',
             'test/server.test.ts',
             'test/crash.test.ts',
+            'test/restart.test.ts',
           ],
           globalSetup: ['test/support/postgres.setup.ts'],
         },

@@ -5,12 +5,16 @@ import { cpus } from 'node:os';
 import { deliveriesBench, memoryBench } from './deliveries.ts';
 import { documentsBench } from './documents.ts';
 import { kernelBench } from './kernel.ts';
+import { proposalsBench } from './proposals.ts';
+import { sessionBench } from './session.ts';
 
 const benches: Readonly<Record<string, () => Promise<string>>> = {
   kernel: kernelBench,
   deliveries: deliveriesBench,
   memory: memoryBench,
   documents: documentsBench,
+  proposals: proposalsBench,
+  session: sessionBench,
 };
 
 const [name = ''] = process.argv.slice(2);

@@ -182,8 +182,8 @@ export async function discardSibling(core: Core, key: string): Promise<boolean> 
 }
 
 /**
- * Brings back what the last choice replaced, on the base that it had: where others have saved since,
- * that is a conflict again. Only over our own saves it goes on from where we are.
+ * Brings back what the last choice replaced, on the base that it had: where others have saved
+ * since, that is a conflict again. Only over our own saves it goes on from where we are.
  */
 export function undo(core: Core): boolean {
   const { shelf, base, lineageStart } = core.facts();

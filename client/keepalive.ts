@@ -1,6 +1,6 @@
 // The bytes that requests of a dying page may carry: 65,536 at once, all requests of the page
-// together, until their answers were read (measured in Chromium). Beyond it a plain request is sent,
-// which the browser may cut off; the draft is written before either.
+// together, until their answers were read (measured in Chromium). Beyond it a plain request is
+// sent, which the browser may cut off; the draft is written before either.
 
 const mostBytes = 65_536;
 

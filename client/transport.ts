@@ -96,7 +96,12 @@ export function createTransport(
     });
     try {
       // The browser's budget is the page's: others may have used it up, and then it refuses.
-      const sent = lease ? request(true).catch(() => request(false)) : request(false);
+      // What it refuses and what the network lost look the same; a save sent twice is one save.
+      const plainly = (error: unknown) => {
+        if (stop.signal.aborted) throw error;
+        return request(false);
+      };
+      const sent = lease ? request(true).catch(plainly) : request(false);
       return await Promise.race([sent.then(read), late]);
     } catch {
       return { type: 'broken', because: 'network' };

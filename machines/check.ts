@@ -7,7 +7,7 @@
 import { type Arrow, arrowsOf, dueColumn, isFinal, isLeased } from './arrows.ts';
 import { checkNames, checkShape } from './check-shape.ts';
 import { isNullable, kindOf, kindOfDeclared, MachineError, type Names, walk } from './kind-of.ts';
-import type { Machine } from './status-machine.ts';
+import type { Machine, Sender } from './status-machine.ts';
 import type { Kind, Node } from './vocabulary.ts';
 
 const reservedConditions = ['wrong_status'];
@@ -55,6 +55,13 @@ function checkExpression(node: Node, names: Names, wanted: Kind): void {
       refuse(!good || capMs < baseMs || capMs > largestInt, 'backoff takes 1 ≤ base ≤ cap in ms');
     }
   }
+}
+
+/** An owner is a column, a claim brings its owner in a field, and a sweep is nobody's. */
+function checkActor(arrow: Arrow, by: Sender): void {
+  const nodes = [...Object.values(arrow.guard), ...Object.values(arrow.set)].flatMap(walk);
+  const asks = nodes.some((node) => 'actor' in node);
+  refuse(asks && by !== 'operator', `only an operator's event knows an actor, this is by ${by}`);
 }
 
 function checkGuard(guard: Arrow['guard'], names: Names): void {
@@ -107,6 +114,7 @@ function checkDerived(machine: Machine, from: string, event: string): void {
 function checkArrow(machine: Machine, arrow: Arrow): void {
   const { by, fields = {} } = machine.events[arrow.event] ?? { by: 'operator' as const };
   const names = { columns: machine.columns, fields };
+  checkActor(arrow, by);
   checkGuard(arrow.guard, names);
   for (const [column, node] of Object.entries(arrow.set)) {
     inPlace(`set "${column}"`, () => {
@@ -227,6 +235,10 @@ export function checkMachine<M extends Machine>(machine: M): M {
         refuse(
           walk(node).some((each) => 'backoff' in each),
           'a check uses no dice',
+        );
+        refuse(
+          walk(node).some((each) => 'actor' in each),
+          'a check knows no actor: set a column to it',
         );
       });
     }

@@ -19,6 +19,8 @@ export interface Moment {
 export interface Scope extends Moment {
   readonly row: Readonly<Record<string, unknown>>;
   readonly fields: Readonly<Record<string, unknown>>;
+  /** Who sends the event. Read where an operator's event asks for it. */
+  readonly actor?: unknown;
 }
 
 const largestInt = 2_147_483_647;
@@ -52,6 +54,7 @@ export function evaluate(node: Node, scope: Scope): unknown {
   if ('field' in node) return scope.fields[node.field] ?? null;
   if ('lit' in node) return node.lit;
   if ('clock' in node) return scope.at;
+  if ('actor' in node) return scope.actor ?? null;
   if ('eq' in node) return compare('eq', node.eq, scope);
   if ('ne' in node) return compare('ne', node.ne, scope);
   if ('lt' in node) return compare('lt', node.lt, scope);

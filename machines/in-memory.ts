@@ -3,7 +3,7 @@
 // a run.
 //
 // - The context is the row. An event carries the moment (`at`, `dice`) that the database gave it,
-//   so that a transition that happened can be replayed exactly.
+//   so that a transition that happened can be replayed exactly, and its `actor` where that counts.
 // - The fence is not judged here: it is a matter of who asks, not of the machine.
 
 import { assign, setup } from 'xstate';
@@ -20,6 +20,7 @@ const scopeOf = (row: Row, event: MomentEvent): Scope => ({
   fields: event,
   at: event.at,
   dice: event.dice,
+  actor: event['actor'],
 });
 
 /** Builds the XState machine of a declaration, with `row` as its initial context. */

@@ -65,6 +65,7 @@ export function kindOf(node: Node, names: Names): Kind | undefined {
   if ('field' in node) return named(names.fields, node.field, 'field');
   if ('lit' in node) return literalKind(node.lit);
   if ('clock' in node) return 'instant';
+  if ('actor' in node) return 'text';
   if ('after' in node) {
     common([node.after[0]], names, ['instant']);
     common([node.after[1]], names, ['int']);
@@ -90,7 +91,8 @@ export function kindOf(node: Node, names: Names): Kind | undefined {
 /** The expressions directly inside a node. */
 export function partsOf(node: Node): readonly Node[] {
   if ('backoff' in node) return [node.backoff.failures];
-  if ('col' in node || 'field' in node || 'lit' in node || 'clock' in node) return [];
+  const isLeaf = ['col', 'field', 'lit', 'clock', 'actor'].some((name) => name in node);
+  if (isLeaf) return [];
   return Object.values(node as Readonly<Record<string, Node | readonly Node[]>>).flat() as Node[];
 }
 

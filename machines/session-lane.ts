@@ -131,8 +131,7 @@ const dirty = session.createStateConfig({
 const discarding = session.createStateConfig({
   id: 'discarding',
   tags: 'settling',
-  description:
-    'Unanswered saves are abandoned, then the stored version is read. What is on the screen is replaced only when the read is here. An edit ends it.',
+  description: 'Abandons unanswered saves, then shows the stored version. An edit ends it.',
   initial: 'abandoning',
   entry: 'beginDiscard',
   on: {
@@ -220,7 +219,7 @@ export const lane = session.createStateConfig({
     unconfirmed: {
       tags: 'unconfirmed',
       description:
-        'No answer came, or a broken one: neither saved nor failed. The same save is sent again, after a growing pause, until it is answered.',
+        'No usable answer: neither saved nor failed. The same save is sent until there is one.',
       after: { retry: { guard: 'isOnline', target: 'saving', actions: retry } },
       on: {
         ...editing,
@@ -276,8 +275,7 @@ export const lane = session.createStateConfig({
     conflict: {
       id: 'conflict',
       tags: 'conflict',
-      description:
-        'Somebody else saved first. Nothing is saved until the user chooses; edits go on into the draft.',
+      description: 'Somebody else saved first. Edits go into the draft until the user chooses.',
       on: { ...editing, ...choosing, ...copying },
     },
     signedOut: {

@@ -64,6 +64,7 @@ export type Expression<K extends Kind, C, F> = K extends 'bool'
       | { readonly field: NamesOf<F, K> }
       | { readonly lit: K extends 'instant' | 'json' | 'uuid' ? null : Kinds[K] | null }
       | { readonly coalesce: readonly Expression<K, C, F>[] }
+      | (K extends 'text' ? { readonly actor: true } : never)
       | Ordered<K, C, F>;
 
 /** What only integers and instants have. */
@@ -96,6 +97,7 @@ export type Node =
   | { readonly field: string }
   | { readonly lit: unknown }
   | { readonly clock: true }
+  | { readonly actor: true }
   | { readonly after: readonly [Node, Node] }
   | { readonly increment: Node }
   | { readonly backoff: Backoff<Node> }
@@ -118,6 +120,11 @@ export const field = <const N extends string>(name: N) => ({ field: name });
 export const lit = <const V extends string | number | boolean | null>(value: V) => ({ lit: value });
 /** The one reading of the database's clock that a row gets, taken after the row was locked. */
 export const clock = { clock: true } as const;
+/**
+ * The sender's name, as the journal keeps it. Of operators' events only: an owner is a column, and
+ * a claim brings its owner in a field.
+ */
+export const actor = { actor: true } as const;
 /** The instant so many milliseconds after another one. */
 export const after = <const T, const M>(time: T, ms: M) => ({ after: [time, ms] as const });
 /** One more, staying at 2,147,483,647: a counter never becomes the reason that a write fails. */

@@ -76,6 +76,7 @@ export function valueInWords(node: Node, names: Names, unit?: Unit): string {
   if ('field' in node) return `the given ${name(node.field)}`;
   if ('lit' in node) return literalInWords(node.lit, unit);
   if ('clock' in node) return 'now';
+  if ('actor' in node) return 'whoever sends it';
   if ('increment' in node) return `${one(node.increment)} + 1`;
   if ('after' in node) {
     const [time, wait] = node.after;

@@ -113,6 +113,8 @@ function candidates(
     // Stable within the statement, so an index can be searched by it; never later than the clock
     // that `seen` reads, so nothing is picked that is not due.
     clock: 'statement_timestamp()',
+    // No claim and no sweep asks for it.
+    actor: 'null::text',
     dice: '0::float8',
   };
   const due = new Set(arrows.map(dueColumn));
@@ -208,6 +210,7 @@ function movedClause(machine: Machine, event: string, arrows: readonly Arrow[], 
     field: (name) =>
       kindOfDeclared(fields[name] ?? 'text') === 'json' ? `${brought(name)}::jsonb` : brought(name),
     clock: 'b.at',
+    actor,
     dice: 'b.dice',
   };
   const branches = arrows.map(

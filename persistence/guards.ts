@@ -174,6 +174,7 @@ export function rowChecks(
     col: (column: string) => `${row}.${identifier(column)}`,
     field: () => 'null',
     clock: 'clock_timestamp()',
+    actor: 'null::text',
     dice: '0::float8',
   };
   return Object.entries(machine.checks ?? {}).map(([name, node]) => ({

@@ -13,6 +13,8 @@ import { outbox } from './migrations/0002-outbox.ts';
 import { mailbox } from './migrations/0003-mailbox.ts';
 import { coolDown } from './migrations/0004-cool-down.ts';
 import { finishedDeliveries } from './migrations/0005-finished-deliveries.ts';
+import { proposals } from './migrations/0006-proposals.ts';
+import { operations } from './migrations/0007-operations.ts';
 import { documents } from './migrations/0008-documents.ts';
 import { idempotency } from './migrations/0009-idempotency.ts';
 import { journalStream } from './migrations/0010-journal-stream.ts';
@@ -29,6 +31,8 @@ const migrations: readonly Migration[] = [
   mailbox,
   coolDown,
   finishedDeliveries,
+  proposals,
+  operations,
   documents,
   idempotency,
   journalStream,

@@ -199,7 +199,7 @@ function reasons<M extends Machine>(
   const { before, at, dice } = read;
   const arrows = arrowsBy(machine, event).filter((arrow) => arrow.from === before.status);
   if (arrows.length === 0) return ['wrong_status'];
-  const scope = { row: before, fields, at, dice };
+  const scope = { row: before, fields, at, dice, actor: fields['actor'] };
   const untrue = arrows.flatMap((arrow) =>
     Object.entries(arrow.guard)
       .filter(([, condition]) => evaluate(condition, scope) !== true)

@@ -27,12 +27,13 @@ export const literal = (text: string): string => `'${text.replaceAll("'", "''")}
 export const schemaName = 'fencepost';
 export const qualified = (name: string): string => `${identifier(schemaName)}.${identifier(name)}`;
 
-/** How columns, fields, clock and dice are written where the expression stands. */
+/** How columns, fields, clock, actor and dice are written where the expression stands. */
 export interface Places {
   readonly names: Names;
   readonly col: (name: string) => string;
   readonly field: (name: string) => string;
   readonly clock: string;
+  readonly actor: string;
   readonly dice: string;
 }
 
@@ -65,6 +66,7 @@ export function print(node: Node, places: Places, wanted?: Kind): string {
   if ('field' in node) return places.field(node.field);
   if ('lit' in node) return printLiteral(node.lit, kind);
   if ('clock' in node) return places.clock;
+  if ('actor' in node) return places.actor;
   if ('after' in node) {
     const ms = one(node.after[1], 'int');
     return `(${one(node.after[0], 'instant')} + ${ms} * interval '1 millisecond')`;

@@ -1,5 +1,6 @@
-// The end of what is over: finished deliveries, lost writes, passed cool-downs, kept answers, old mails of the
-// development mailbox. services/deliveries/retention.ts calls each until it deletes no more.
+// The end of what is over: finished deliveries, lost writes, passed cool-downs, kept answers, old
+// mails of the development mailbox. services/deliveries/retention.ts calls each until it deletes no
+// more.
 //
 // - Bounded: each call deletes at most `limit` rows, oldest first, in a statement of its own.
 // - Rows that somebody holds are skipped, so any number of processes may do this at once.

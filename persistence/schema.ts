@@ -153,6 +153,104 @@ interface IdempotencyTable {
   at: Instant;
 }
 
+interface ProposalTable extends RunTable {
+  proposer: string;
+  risk: string;
+  four_eyes: string;
+  plan_hash: string;
+  steps: number;
+  rationale: string;
+  link: string | null;
+  linked_to: string | null;
+  created_at: Instant;
+  expires_at: Instant;
+  fence: number;
+  lease_expires_at: Instant | null;
+  lease_owner: string | null;
+  next_step: number;
+  open_step: number | null;
+  approved_by: string | null;
+  approved_at: Instant | null;
+  executed_by: string | null;
+  rejected_by: string | null;
+  reason: string | null;
+  finished_at: Instant | null;
+}
+
+interface ProposalStepTable {
+  proposal: string;
+  index: number;
+  tool: string;
+  tool_version: number;
+  arguments: string;
+}
+
+interface ProposalReceiptTable {
+  proposal: string;
+  index: number;
+  outcome: string;
+  output: string | null;
+  error: string | null;
+  fence: number;
+  at: Instant;
+}
+
+interface NoteTable {
+  id: string;
+  text: string;
+  written_at: Instant;
+}
+
+interface OperationTable extends RunTable {
+  provider: string;
+  target: string;
+  action: string;
+  request: JSONColumnType<object>;
+  principal: string;
+  idempotency_key: string;
+  fingerprint: string;
+  created_at: Instant;
+  fence: number;
+  lease_expires_at: Instant | null;
+  lease_owner: string | null;
+  deadline_at: Instant | null;
+  next_poll_at: Instant | null;
+  issued_at: Instant | null;
+  issue_mark: string | null;
+  settles_at: Instant | null;
+  refusals: number;
+  polls: number;
+  operations: JSONColumnType<object[]> | null;
+  outcome: string | null;
+  error: string | null;
+  last_error: string | null;
+  finished_at: Instant | null;
+}
+
+interface BranchTable {
+  name: string;
+  parent: string;
+  created_at: Instant;
+}
+
+interface BranchOperationTable {
+  id: Generated<number>;
+  action: string;
+  branch: string;
+  parent: string | null;
+  keep_as: string | null;
+  status: Generated<string>;
+  failures: Generated<number>;
+  last_error: string | null;
+  parent_allows: boolean | null;
+  branch_allows: boolean | null;
+  closed_at: Instant | null;
+  opened_at: Instant | null;
+  swapped_at: Instant | null;
+  created_at: Instant;
+  updated_at: Instant;
+}
+
 export interface Schema {
   'fencepost.machine_installed': MachineInstalledTable;
   'fencepost.journal': JournalTable;
@@ -165,4 +263,11 @@ export interface Schema {
   'fencepost.document_save': DocumentSaveTable;
   'fencepost.document_grant': DocumentGrantTable;
   'fencepost.idempotency': IdempotencyTable;
+  'fencepost.proposal': ProposalTable;
+  'fencepost.proposal_step': ProposalStepTable;
+  'fencepost.proposal_receipt': ProposalReceiptTable;
+  'fencepost.note': NoteTable;
+  'fencepost.operation': OperationTable;
+  'fencepost.branch': BranchTable;
+  'fencepost.branch_operation': BranchOperationTable;
 }

@@ -38,6 +38,12 @@ export function afterCommit(tx: Tx, key: string, action: (database: Database) =>
   pending.get(tx)?.actions.set(key, action);
 }
 
+/** What is registered on `handle` from here on is done after the commit of `tx`. */
+export function shareCommit(tx: Tx, handle: Tx): void {
+  const shared = pending.get(tx);
+  if (shared) pending.set(handle, shared);
+}
+
 /**
  * Runs the work in a transaction and commits it.
  * @throws whatever the work throws, after rolling back; CommitInDoubtError when the answer to

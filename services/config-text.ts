@@ -12,7 +12,14 @@ interface Text {
   readonly group: string;
 }
 
-const [where, who, deliveries, pace] = ['Where', 'Who asks', 'Deliveries', 'Pace'];
+const [where, who, deliveries, plans, branches, pace] = [
+  'Where',
+  'Who asks',
+  'Deliveries',
+  'Plans',
+  'Database branches',
+  'Pace',
+];
 
 const texts: Readonly<Record<keyof typeof variables.shape, Text>> = {
   HOST: { group: where, is: 'The address to listen on. Beyond this machine only behind TLS.' },
@@ -35,7 +42,7 @@ const texts: Readonly<Record<keyof typeof variables.shape, Text>> = {
   MAIL_FROM: { group: deliveries, is: 'Who mail is from. Frozen into each mail.' },
   WEBHOOK_SECRET: {
     group: deliveries,
-    is: '`whsec_` and 24 to 64 bytes in base64; several, with blanks between them, sign side by side.',
+    is: '`whsec_` and 24 to 64 bytes in base64; several, by blanks, sign side by side.',
     absent: 'no webhooks',
   },
   WEBHOOK_ALLOWED_RANGES: {
@@ -46,6 +53,31 @@ const texts: Readonly<Record<keyof typeof variables.shape, Text>> = {
   SEND_TIMEOUT_MS: {
     group: deliveries,
     is: 'How long one send may take; at most LEASE_MS less HEARTBEAT_MS.',
+  },
+  PLAN_LEASE_MS: {
+    group: plans,
+    is: 'How long the executor of a plan is taken for alive after its last step.',
+  },
+  TOOL_TIMEOUT_MS: {
+    group: plans,
+    is: 'How long one tool may take; less than a sixth of PLAN_LEASE_MS, and less than 20000.',
+  },
+  PLAN_CONCURRENCY: { group: plans, is: 'How many plans a process executes at once.' },
+  BRANCHES: {
+    group: branches,
+    is: '`postgres`, `neon` or `none`: whose database branches.',
+    absent: '`neon` with a key of it, else `postgres` on the embedded server and `none` on yours',
+  },
+  NEON_API_KEY: { group: branches, is: 'The key of Neon. Never logged.' },
+  NEON_PROJECT_ID: { group: branches, is: 'The project of Neon. Needed with its key.' },
+  NEON_API_URL: { group: branches, is: 'Another address of that API.', absent: "Neon's own" },
+  OPERATION_LEASE_MS: {
+    group: branches,
+    is: 'How long a worker of branch operations may be silent before another takes over.',
+  },
+  OPERATION_DEADLINE_MS: {
+    group: branches,
+    is: 'How long an operation may take from its claim on.',
   },
   LEASE_MS: {
     group: pace,

@@ -5,6 +5,7 @@
 // - Without a HOST the service listens on the loopback interface and nowhere else.
 
 import { z } from 'zod';
+import { limitsBelow } from '../persistence/limits.ts';
 
 /** The loopback interface: what is for this machine listens here, whatever HOST says. */
 export const host = '127.0.0.1';
@@ -71,6 +72,20 @@ const authOf = ({ AUTH_JWKS_URL, AUTH_ISSUER, AUTH_AUDIENCE, AUTH_ALGORITHM }: A
         algorithm: AUTH_ALGORITHM ?? 'RS256',
       };
 
+const neonUrl = 'https://console.neon.tech/api/v2';
+
+interface Branching {
+  readonly BRANCHES?: 'postgres' | 'neon' | 'none' | undefined;
+  readonly NEON_API_KEY?: string | undefined;
+  readonly DATABASE_URL?: string | undefined;
+}
+/** In a Postgres of somebody else's, databases are theirs to make unless it is said otherwise. */
+const branchesOf = ({ BRANCHES, NEON_API_KEY, DATABASE_URL }: Branching) => {
+  if (BRANCHES) return BRANCHES;
+  if (NEON_API_KEY) return 'neon';
+  return DATABASE_URL === undefined ? 'postgres' : 'none';
+};
+
 /** Each variable by itself. config-text.ts says what it is for. */
 export const variables = z.object({
   HOST: z.union([z.ipv4(), z.ipv6()], 'must be an IP address').default(host),
@@ -94,6 +109,15 @@ export const variables = z.object({
   AUTH_ISSUER: z.string().optional(),
   AUTH_AUDIENCE: z.string().optional(),
   AUTH_ALGORITHM: z.enum(signatures).optional(),
+  PLAN_LEASE_MS: millisecondsFrom(1000, 120_000),
+  PLAN_CONCURRENCY: whole({ fallback: 5, least: 1, most: 1000 }),
+  TOOL_TIMEOUT_MS: millisecondsFrom(10, 15_000),
+  BRANCHES: z.enum(['postgres', 'neon', 'none']).optional(),
+  NEON_API_KEY: z.string().optional(),
+  NEON_PROJECT_ID: z.string().optional(),
+  NEON_API_URL: address(['https:', 'http:']),
+  OPERATION_LEASE_MS: millisecondsFrom(10_000, 120_000),
+  OPERATION_DEADLINE_MS: millisecondsFrom(1000, 1_800_000),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug']).default('info'),
 });
 
@@ -129,6 +153,17 @@ const environment = variables
       when: always,
     },
   )
+  // A tool that outlasts a statement is one whose late statement nobody waits for.
+  .refine((env) => env.TOOL_TIMEOUT_MS < limitsBelow(env.PLAN_LEASE_MS).statementMs, {
+    path: ['TOOL_TIMEOUT_MS'],
+    error: 'must be less than a sixth of PLAN_LEASE_MS, and less than 20000',
+    when: timesAreKnown,
+  })
+  // A key alone would go to whatever project is guessed.
+  .refine((env) => branchesOf(env) !== 'neon' || (env.NEON_API_KEY && env.NEON_PROJECT_ID), {
+    path: ['NEON_PROJECT_ID'],
+    error: 'and NEON_API_KEY are both needed for the branches of Neon',
+  })
   .transform((env) => ({
     host: env.HOST,
     auth: authOf(env),
@@ -148,6 +183,17 @@ const environment = variables
     shutdownGraceMs: env.SHUTDOWN_GRACE_MS,
     concurrency: env.CONCURRENCY,
     batch: env.BATCH,
+    planLeaseMs: env.PLAN_LEASE_MS,
+    planConcurrency: env.PLAN_CONCURRENCY,
+    toolTimeoutMs: env.TOOL_TIMEOUT_MS,
+    branches: branchesOf(env),
+    neon: {
+      url: (env.NEON_API_URL ?? neonUrl).replace(/\/+$/, ''),
+      key: env.NEON_API_KEY ?? '',
+      project: env.NEON_PROJECT_ID ?? '',
+    },
+    operationLeaseMs: env.OPERATION_LEASE_MS,
+    operationDeadlineMs: env.OPERATION_DEADLINE_MS,
     logLevel: env.LOG_LEVEL,
   }));
 

@@ -10,11 +10,13 @@ import { transaction } from '../persistence/transaction.ts';
 import { enqueueMany } from '../services/deliveries/enqueue.ts';
 import { deliverySchema } from '../services/deliveries/new-delivery.ts';
 import { useDatabase } from './support/database.ts';
-import { openMailSink, refusal } from './support/mail-sink.ts';
+import { refusal } from './support/mail-sink.ts';
+import { openReceiver } from './support/receiver.ts';
 import { type ServerProcess, spawnServer } from './support/server-process.ts';
-import { signal } from './support/signal.ts';
 
 const schema = deliverySchema({});
+/** RESTARTS=10 takes twice as long. */
+const restarts = Number(process.env['RESTARTS'] ?? 5);
 const url = useDatabase();
 const cleanups: (() => Promise<unknown>)[] = [];
 let folder: string;
@@ -73,63 +75,10 @@ const keysOf = (rows: readonly Row[]) => rows.map((row) => row.message_key).sort
 const sum = (rows: readonly Row[], column: 'failures' | 'lease_losses') =>
   rows.reduce((total, row) => total + row[column], 0);
 
-/** A receiver that lets so many mails pass and keeps back what it thinks of the others. */
-async function openReceiver(passing = 0) {
-  const kept: ((answer?: Error) => void)[] = [];
-  const waiting = new Set<() => void>();
-  let left = passing;
-  const look = () => {
-    for (const each of waiting) each();
-  };
-  const sink = await openMailSink(async (stage) => {
-    if (stage !== 'data') return undefined;
-    // The mail is counted right after this answer.
-    setImmediate(look);
-    left -= 1;
-    if (left >= 0) return undefined;
-    const answer = signal<Error | undefined>();
-    kept.push(answer.give);
-    const given = await answer.given;
-    setImmediate(look);
-    return given;
-  });
-  cleanups.push(sink.close);
-
-  async function until(isSo: () => boolean): Promise<void> {
-    const reached = signal();
-    const check = () => {
-      if (isSo()) reached.give();
-    };
-    waiting.add(check);
-    check();
-    await reached.given;
-    waiting.delete(check);
-  }
-
-  function answer(choose: (index: number) => Error | undefined): void {
-    for (const [i, give] of kept.splice(0).entries()) give(choose(i));
-  }
-
-  return {
-    url: sink.url,
-    /** Resolves when so many mails wait for their answer. */
-    held: (count: number) => until(() => kept.length >= count),
-    /** Resolves when so many mails were accepted. */
-    accepted: (count: number) => until(() => sink.mails.length >= count),
-    /** Answers those that wait, each as it is told: undefined accepts. */
-    answer,
-    /** Accepts all, those that wait and those that come. */
-    open() {
-      left = Number.POSITIVE_INFINITY;
-      answer(() => undefined);
-    },
-    /** Lets so many pass from here on, and keeps back the others. */
-    hold(passingFirst: number) {
-      left = passingFirst;
-    },
-    /** The Message-IDs of what was accepted, with repetitions. */
-    keys: () => sink.mails.map((mail) => /^message-id: (\S+)/im.exec(mail)?.[1] ?? '').sort(),
-  };
+async function openHere(passing = 0) {
+  const receiver = await openReceiver(passing);
+  cleanups.push(receiver.close);
+  return receiver;
 }
 
 const repeated = (sorted: readonly string[]) => sorted.filter((key, i) => key === sorted[i - 1]);
@@ -137,7 +86,7 @@ const repeated = (sorted: readonly string[]) => sorted.filter((key, i) => key ==
 describe('a crash', () => {
   it('delivers all that was in flight when the process is killed', async () => {
     const [passing, flying] = [40, 60];
-    const receiver = await openReceiver(passing);
+    const receiver = await openHere(passing);
     const env = { CONCURRENCY: String(flying), LEASE_MS: '6000', SEND_TIMEOUT_MS: '4000' };
     const first = serve(receiver.url, env);
     await first.url();
@@ -174,7 +123,7 @@ describe('a crash', () => {
 describe('a process that stood still past its lease', () => {
   it('changes nothing when it comes back, and what it tried is recorded', async () => {
     const count = 20;
-    const [heard, obeyed] = [await openReceiver(), await openReceiver()];
+    const [heard, obeyed] = [await openHere(), await openHere()];
     const env = { CONCURRENCY: String(count), LEASE_MS: '4000', SEND_TIMEOUT_MS: '2500' };
     const frozen = serve(heard.url, env);
     await frozen.url();
@@ -220,8 +169,8 @@ describe('a process that stood still past its lease', () => {
 
 describe('a rolling restart', () => {
   it('costs no delivery anything, and sends none twice', async () => {
-    const [restarts, load, passing, share] = [5, 150, 60, 20];
-    const receiver = await openReceiver();
+    const [load, passing, share] = [120, 40, 20];
+    const receiver = await openHere();
     const env = { CONCURRENCY: String(share), BATCH: String(share) };
     const steady = serve(receiver.url, env);
     let restarted = serve(receiver.url, env);
@@ -250,5 +199,5 @@ describe('a rolling restart', () => {
     expect([sum(rows, 'failures'), sum(rows, 'lease_losses')]).toEqual([0, 0]);
     expect(rows.filter((row) => row.maybe_twice)).toEqual([]);
     expect(receiver.keys()).toEqual(keysOf(rows));
-  });
+  }, 180_000);
 });

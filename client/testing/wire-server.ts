@@ -37,7 +37,7 @@ export interface WireRequest {
   readonly body: string | undefined;
 }
 
-interface Stored {
+export interface Stored {
   readonly id: string;
   readonly kind: string;
   readonly name: string;
@@ -59,6 +59,15 @@ export interface WireServerOptions {
   /** What the server makes of a content before it stores it. */
   readonly normalise?: (content: Json) => Json;
   readonly now: () => number;
+}
+
+/** A document as it is made. */
+export interface Seed {
+  readonly id: string;
+  readonly kind: string;
+  readonly content: Json;
+  readonly owner: string;
+  readonly name?: string;
 }
 
 const problem = (status: number, code: string, more: object = {}): Reply => ({
@@ -154,13 +163,6 @@ export function wireServer({ kinds, normalise = (it) => it, now }: WireServerOpt
     };
   };
 
-  interface Seed {
-    readonly id: string;
-    readonly kind: string;
-    readonly content: Json;
-    readonly owner: string;
-    readonly name?: string;
-  }
   const create = ({ id, kind, content, owner, name = id }: Seed): Stored => {
     const first = { version: 1, content, by: owner, writer: null, saveId: null };
     const stored: Stored = {

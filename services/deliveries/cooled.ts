@@ -26,9 +26,22 @@ export interface CooledNames {
   channelMs(): Promise<number>;
   /** What keeps this recipient from being sent to. Reads nothing. */
   of(recipient: string): Cooled | undefined;
-  /** Takes note of what a send was told. Null: until a person lifts it. */
-  add(name: string, ms: number | null, reason: string): void;
+  /**
+   * Takes note of what a send was told. Null: until a person lifts it. The returned function is to
+   * be called when the table has it; until then it is known here whatever is read.
+   */
+  add(name: string, ms: number | null, reason: string): () => void;
 }
+
+interface Added {
+  readonly given: CoolDown;
+  readonly at: number;
+  /** When the table had it; Infinity until then. */
+  writtenAt: number;
+}
+
+const isSame = (a: CoolDown, b: CoolDown): boolean =>
+  a.destination === b.destination && a.leftMs === b.leftMs && a.reason === b.reason;
 
 export function cooledNames(
   database: Database,
@@ -36,8 +49,8 @@ export function cooledNames(
   maxAgeMs: number = freshMs,
 ): CooledNames {
   let known = new Map<string, { readonly until: number; readonly reason: string }>();
-  /** What was added while the table was read may not be in what was read. */
-  const added: { readonly given: CoolDown; readonly at: number }[] = [];
+  /** What may not have been in the table when it was read. */
+  const added = new Set<Added>();
   let reading: Promise<void> | undefined;
   let readAt = Number.NEGATIVE_INFINITY;
 
@@ -47,8 +60,9 @@ export function cooledNames(
     return found && leftMs > 0 ? { leftMs, reason: found.reason } : undefined;
   }
 
-  function keep({ destination, leftMs, reason }: CoolDown, now: number): void {
-    known.set(destination, { until: now + leftMs, reason });
+  function keep({ destination, leftMs, reason }: CoolDown, at: number): void {
+    const until = at + leftMs;
+    if (until > (known.get(destination)?.until ?? 0)) known.set(destination, { until, reason });
   }
 
   async function read(): Promise<void> {
@@ -56,7 +70,10 @@ export function cooledNames(
     const rows = await transaction(database, (tx) => readCoolDowns(tx, channel.name));
     known = new Map();
     for (const row of rows) keep(row, now);
-    for (const { given, at } of added.splice(0)) if (at >= now) keep(given, at);
+    for (const each of added) {
+      if (each.writtenAt < now) added.delete(each);
+      else keep(each.given, each.at);
+    }
     readAt = now;
   }
 
@@ -83,10 +100,14 @@ export function cooledNames(
     },
     add(name, ms, reason) {
       const leftMs = ms ?? Number.POSITIVE_INFINITY;
-      if ((left(name)?.leftMs ?? 0) >= leftMs) return;
       const given = { channel: channel.name, destination: name, leftMs, reason };
-      added.push({ given, at: performance.now() });
-      keep(given, performance.now());
+      const noted: Added = { given, at: performance.now(), writtenAt: Number.POSITIVE_INFINITY };
+      added.add(noted);
+      keep(given, noted.at);
+      return () => {
+        // Of equal ones that end together one is written.
+        for (const each of added) if (isSame(each.given, given)) each.writtenAt = performance.now();
+      };
     },
   };
 }

@@ -45,7 +45,8 @@ export const listRoute = (database: Database): Route =>
     scope: 'deliveries:read',
     summary: 'List deliveries, newest first',
     description:
-      'A page may have fewer than `limit` items, or none, and yet a `next`: with a destination a page looks at 10,000 deliveries at most.',
+      'A page may have fewer than `limit` items, or none, and yet a `next`: ' +
+      'with a destination a page looks at 10,000 deliveries at most.',
     operation: 'listDeliveries',
     query,
     answers: { 200: pageOf(listed).meta({ id: 'DeliveryPage' }) },

@@ -1,6 +1,6 @@
 // The retention of what the outbox leaves behind: finished deliveries with their journal, lost
-// writes, passed cool-downs, answers kept for an Idempotency-Key, old mails of the development mailbox. Started in every process; rows
-// that another one is deleting are passed over.
+// writes, passed cool-downs, answers kept for an Idempotency-Key, old mails of the development
+// mailbox. Started in every process; rows that another one is deleting are passed over.
 //
 // - Batch by batch, each a transaction of its own: no long transaction, and a stop waits for one
 //   batch at most.
@@ -32,6 +32,8 @@ export interface RetentionOptions {
   readonly everyMs?: number;
   /** Rows that one statement deletes at most. */
   readonly batch?: number;
+  /** What else is deleted in a turn, by others' batches. */
+  readonly more?: (limit: number) => Readonly<Record<string, (tx: Tx) => Promise<number>>>;
 }
 
 export interface Retention {
@@ -50,7 +52,7 @@ const usualBatch = 500;
 
 /** Starts a first turn, in the background, and one every hour. */
 export function startRetention(options: RetentionOptions): Retention {
-  const { database, log, everyMs = hourMs, batch: limit = usualBatch } = options;
+  const { database, log, everyMs = hourMs, batch: limit = usualBatch, more } = options;
   const days = { ...usualDays, ...options.days };
   const closing = new AbortController();
   let turn: Promise<unknown> = Promise.resolve();
@@ -65,6 +67,7 @@ export function startRetention(options: RetentionOptions): Retention {
     keptAnswers: (tx) => deleteKeptAnswers(tx, { olderThanMs: keptAnswerDays * dayMs, limit }),
     coolDowns: (tx) => deletePassedCoolDowns(tx, limit),
     mails: (tx) => deleteOldMails(tx, keptMails, limit),
+    ...more?.(limit),
   };
 
   async function deleteAll(): Promise<Readonly<Record<string, number>>> {

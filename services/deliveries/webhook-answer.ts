@@ -8,8 +8,8 @@
 // - 410 says that this one URL is gone. Others of its origin go on.
 
 import { storable } from '../../persistence/text.ts';
+import { readRetryAfter } from '../retry-after.ts';
 import type { SendResult } from './channel.ts';
-import { readRetryAfter } from './retry-after.ts';
 
 export interface Answer {
   readonly status: number;

@@ -13,6 +13,7 @@ import type { Run } from '../../machines/status-machine.ts';
 import { coolDown } from '../../persistence/cool-downs.ts';
 import type { Database } from '../../persistence/database.ts';
 import { storable } from '../../persistence/text.ts';
+import { afterCommit, type Tx } from '../../persistence/transaction.ts';
 import { describeError } from '../describe-error.ts';
 import { type Beside, type End, type RunContext, StopError, type Work } from '../runs/work.ts';
 import type { Channel, CoolDownRequest, SendResult } from './channel.ts';
@@ -44,10 +45,15 @@ export function deliveryWork(options: DeliveryWorkOptions): Work<typeof outbox> 
   function cooling(recipient: string, request: CoolDownRequest): Beside {
     const { scope, ms, reason } = request;
     const destination = coolDownNames(channel, recipient)[scope];
-    cooled.add(destination, ms, reason);
+    const written = cooled.add(destination, ms, reason);
     log.warn({ channel: channel.name, destination, ms, reason }, 'delivery: cooled down');
     const given = { channel: channel.name, destination, ms, reason };
-    return { key: JSON.stringify(given), write: (tx) => coolDown(tx, given) };
+    const key = JSON.stringify(given);
+    async function write(tx: Tx): Promise<void> {
+      await coolDown(tx, given);
+      afterCommit(tx, key, written);
+    }
+    return { key, write };
   }
 
   function endOf(recipient: string, result: SendResult): DeliveryEnd {

@@ -3,7 +3,7 @@
 // - A cursor belongs to one question: with other filters, or changed by a letter, it is refused.
 //   The checksum guards against mistakes; there is no secret in it, because a position allows
 //   nothing that the scope does not.
-// - What is inserted or removed meanwhile moves no page: nothing comes twice, nothing is passed over.
+// - What is inserted or removed meanwhile moves no page: nothing comes twice, nothing is missed.
 
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
@@ -53,7 +53,7 @@ export function printCursor(question: unknown, position: unknown): string {
   return `${text}.${checksum(question, position)}`;
 }
 
-/** Reads the position that a cursor names. Undefined: it is no cursor, or not one of this question. */
+/** Reads the position that a cursor names. Undefined: it is none, or not one of this question. */
 export function readCursor<S extends z.ZodType>(
   cursor: string,
   question: unknown,

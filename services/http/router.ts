@@ -107,7 +107,7 @@ function handlerOf(route: Route, { identify, database, stopping }: RouterOptions
 }
 
 export function routerOf(table: readonly Route[], options: RouterOptions): Router {
-  const router = Router({ caseSensitive: true });
+  const router = Router({ caseSensitive: true, strict: true });
   const methods = new Map<string, string[]>();
   for (const route of table) {
     const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1');

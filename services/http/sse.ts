@@ -1,8 +1,8 @@
 // Streams of server-sent events, by better-sse: a route's handler gives events as they come, and
 // this sends them until the client goes or the service stops.
 //
-// - Each event has an id where the handler gives one. A client that comes back sends the last one it
-//   saw as Last-Event-ID, and the handler goes on behind it.
+// - Each event has an id where the handler gives one. A client that comes back sends the last one
+//   it saw as Last-Event-ID, and the handler goes on behind it.
 // - A comment every 15 seconds keeps proxies from closing what is quiet, and finds who is gone.
 // - A slow client is waited for, never buffered without end: the next event is asked for only when
 //   the socket has taken the last one.

@@ -185,6 +185,13 @@ export function openSlots<M extends Machine>(options: SlotsOptions<M>): Slots {
     return { more: runs.length === limit, pausedMs };
   }
 
+  function hurry(): void {
+    if (hurrying) return;
+    hurrying = true;
+    const reason = new StopError('the process must stop at once');
+    for (const { handling } of running) handling?.abort(reason);
+  }
+
   const stopWritten = holds.onWritten(lookForRoom);
 
   return {
@@ -207,14 +214,10 @@ export function openSlots<M extends Machine>(options: SlotsOptions<M>): Slots {
       if (!draining) observe({ type: 'draining', machine, by });
       draining = true;
       giveBackBuffer();
+      if (work.letsGo) hurry();
       lookForEnd();
     },
-    hurry() {
-      if (hurrying) return;
-      hurrying = true;
-      const reason = new StopError('the process must stop at once');
-      for (const { handling } of running) handling?.abort(reason);
-    },
+    hurry,
     abandon() {
       if (running.size === 0) return;
       log.error({ count: running.size }, 'runs did not end after their abort, they lapse');

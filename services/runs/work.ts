@@ -1,7 +1,9 @@
 // What a worker is told about its work: the machine, what it claims, and what it does with a run.
 // Each domain makes one for each kind of run that it handles; start.ts runs it.
 //
-// - A handler ends with one of the machine's owner events. The worker writes it under the fence.
+// - A handler ends with one of the machine's owner events. The worker writes it under the fence. A
+//   handler that sends events itself may find that the run is not its own any more; then it ends
+//   with nothing.
 // - A handler is never trusted to end: its signal is aborted at the time limit, its lease is
 //   renewed no longer then, and what it says later is judged by the fence like everything else.
 
@@ -73,8 +75,13 @@ export interface Work<M extends Machine, C extends EventsBy<M, 'claim'> = Events
   readonly renew?: (leaseMs: number) => End<M>;
   /** Gives back a run that was claimed and not begun. Without it such a run lapses. */
   readonly release?: End<M>;
-  /** Does the work of one run. Settles soon after its signal was aborted. */
-  readonly handle: (run: Run<M>, context: RunContext) => Promise<End<M>>;
+  /** What runs is aborted as soon as a drain begins, and has the grace to settle. */
+  readonly letsGo?: boolean;
+  /**
+   * Does the work of one run. Settles soon after its signal was aborted. Undefined: the run is
+   * somebody else's, and nothing is to be written.
+   */
+  readonly handle: (run: Run<M>, context: RunContext) => Promise<End<M> | undefined>;
   /** What a throw of `handle` means. */
   readonly onThrow: (error: unknown) => End<M>;
   /** An end that can be stored, for one that cannot. Undefined: it is taken for a throw. */

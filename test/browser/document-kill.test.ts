@@ -56,8 +56,9 @@ const atLeast = (keys: readonly Key[], killedAt: number): string =>
 const offered = (page: Page): Promise<string> =>
   page.evaluate(() => {
     const [sibling] = globalThis.editor.session.getSnapshot().siblings;
-    return (sibling?.content as { readonly attributes: { readonly notes: string } }).attributes
-      .notes;
+    if (!sibling) throw new Error('nothing is offered');
+    const { attributes } = sibling.content as { readonly attributes: { readonly notes: string } };
+    return attributes.notes;
   });
 
 it('offers the draft after a kill a moment after the last key, and saves it', async () => {

@@ -1,5 +1,5 @@
-// Drafts: written behind the keystroke, whole at a hide, gone with the receipt of that very content,
-// and another page's is offered, never applied.
+// Drafts: written behind the keystroke, whole at a hide, gone with the receipt of that very
+// content, and another page's is offered, never applied.
 
 import { describe, expect, it } from 'vitest';
 import { checksum, decodeDraft, encodeDraft } from '../../client/draft-record.ts';
@@ -23,7 +23,7 @@ describe('a draft', () => {
     expect(draftContent(at)).toEqual(b);
   });
 
-  it('is not written per keystroke, and not put off by typing', async () => {
+  it('is written neither at every keystroke nor only after a pause', async () => {
     const at = stage();
     const { session } = await at.open();
     at.browser.goOffline();
@@ -50,7 +50,7 @@ describe('a draft', () => {
     expect([at.drafts().length, at.browser.mirror.entries().length]).toEqual([0, 0]);
   });
 
-  it('of newer content is not cleared by the receipt of older, and has the newer base', async () => {
+  it('of newer content outlasts the receipt of older, and has the newer base', async () => {
     const at = stage();
     const { session } = await at.open();
     const held = gate();

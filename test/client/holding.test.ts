@@ -19,7 +19,7 @@ describe('the holders of a document', () => {
     expect(first.getSnapshot()).toBe(second.getSnapshot());
   });
 
-  it('get the same snapshot until something changes, and one at once when they subscribe', async () => {
+  it('get one snapshot until something changes, and it at once when they subscribe', async () => {
     const at = stage();
     const { session } = await at.open();
     expect(session.getSnapshot()).toBe(session.getSnapshot());

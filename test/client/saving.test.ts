@@ -1,5 +1,5 @@
-// The save queue: one save at a time, nothing that was typed meanwhile forgotten, and an answer that
-// speaks for what was sent.
+// The save queue: one save at a time, nothing that was typed meanwhile forgotten, and an answer
+// that speaks for what was sent.
 
 import { describe, expect, it } from 'vitest';
 import { gate, settle } from '../../client/testing/index.ts';
@@ -31,7 +31,7 @@ describe('saving', () => {
     expect(at.server.puts()).toHaveLength(1);
   });
 
-  it('keeps what was typed while a save was under way, and saves it without another edit', async () => {
+  it('keeps what was typed during a save, and saves it without another edit', async () => {
     const at = stage();
     const { session } = await at.open();
     const held = gate();
@@ -72,7 +72,7 @@ describe('saving', () => {
     expect(session.getSnapshot().status).toBe('saved');
   });
 
-  it('makes one save of two flushes in the same tick, and answers both with its version', async () => {
+  it('makes one save of two flushes in a tick, and answers both with its version', async () => {
     const at = stage();
     const { session } = await at.open();
     session.edit(a);

@@ -154,7 +154,7 @@ describe('an answer that says nothing', () => {
 });
 
 describe('the network', () => {
-  it('holds saves while the browser is offline, and lets them go with no further edit', async () => {
+  it('holds saves while the browser is offline, and then needs no further edit', async () => {
     const at = stage();
     const { session } = await at.open();
     at.browser.goOffline();

@@ -1,5 +1,5 @@
-// Random walks: no edit is lost, no version is overwritten without a choice, and every session comes
-// home when all is well again. A seed that failed is run again with SEED=<n>.
+// Random walks: no edit is lost, no version is overwritten without a choice, and every session
+// comes home when all is well again. A seed that failed is run again with SEED=<n>.
 
 import { describe, expect, it } from 'vitest';
 import { seedOfRun } from '../support/properties.ts';

@@ -6,6 +6,7 @@ import { checkMachine } from '../../machines/check.ts';
 import { kindOf } from '../../machines/kind-of.ts';
 import type { Machine } from '../../machines/status-machine.ts';
 import {
+  actor,
   and,
   backoff,
   clock,
@@ -41,6 +42,8 @@ const load = (machine: Machine) => () => checkMachine(machine);
 describe('a guard', () => {
   it.each<[string, Node, string]>([
     ['an unknown column', col('nobody'), 'there is no column "nobody"'],
+    ['an actor for a condition', actor, 'is text, not bool'],
+    ['an actor that is compared with a number', eq(actor, lit(1)), 'mixes text and int'],
     ['a name of every object', col('constructor'), 'there is no column "constructor"'],
     ['an unknown field', field('nobody'), 'there is no field "nobody"'],
     ['a field of another event', eq(field('owner'), lit('x')), 'there is no field "owner"'],
@@ -136,5 +139,30 @@ describe('kindOf', () => {
     ['a comparison', eq(lit(null), lit(null)), 'bool'],
   ])('finds the kind of %s', (_, node, kind) => {
     expect(kindOf(node, names)).toBe(kind);
+  });
+});
+
+describe('the actor', () => {
+  const named = ne(actor, col('title'));
+
+  it('is known to an operator, in guards and in effects', () => {
+    const guard = when({ own: named });
+    const actions = set({ note: actor });
+    expect(load(withArrows('open', 'cancel', { guard, target: 'done', actions }))).not.toThrow();
+  });
+
+  it.each([
+    ['an owner', withArrows('held', 'finish', { target: 'done', actions: set({ note: actor }) })],
+    [
+      'an owner in a guard',
+      withArrows('held', 'finish', { guard: when({ own: named }), target: 'done' }),
+    ],
+  ])('is not known to %s', (_, machine) => {
+    expect(load(machine)).toThrow("only an operator's event knows an actor, this is by owner");
+  });
+
+  it('is not known to a check of the row', () => {
+    const machine = { ...errand, checks: { own: named } };
+    expect(load(machine)).toThrow('check "own": a check knows no actor');
   });
 });

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { evaluate, type Scope } from '../../machines/evaluate.ts';
 import {
+  actor,
   and,
   backoff,
   clock,
@@ -31,6 +32,7 @@ const scope: Scope = {
   fields: { reason: 'late' },
   at: 1_700_000_000_123_456,
   dice: 0.5,
+  actor: 'ada',
 };
 const meaning = (node: Node, more: Partial<Scope> = {}) => evaluate(node, { ...scope, ...more });
 
@@ -110,10 +112,16 @@ describe('null', () => {
 });
 
 describe('a value', () => {
+  it('is null where nobody is named as the actor', () => {
+    expect(evaluate(actor, { row: {}, fields: {}, at: 0, dice: 0 })).toBeNull();
+  });
+
   it.each<[string, Node, unknown]>([
     ['a column', col('note'), 'kept'],
     ['a field', field('reason'), 'late'],
     ['the clock', clock, 1_700_000_000_123_456],
+    ['the actor', actor, 'ada'],
+    ['the actor, compared', ne(actor, col('note')), true],
     ['equal texts', eq(col('note'), lit('kept')), true],
     ['unequal texts', ne(col('note'), lit('kept')), false],
     ['less', lt(col('losses'), lit(4)), true],

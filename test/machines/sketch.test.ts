@@ -2,10 +2,10 @@
 
 import { describe, expect, it } from 'vitest';
 import { arrowsOf, isFinal, isLeased } from '../../machines/arrows.ts';
+import { dbops } from '../../machines/dbops.ts';
 import { outbox } from '../../machines/outbox.ts';
+import { proposal } from '../../machines/proposal.ts';
 import { sketchOf } from '../../machines/sketch.ts';
-import { dbops } from '../support/drafts/dbops.ts';
-import { proposal } from '../support/drafts/proposal.ts';
 import { machineEntries } from '../support/machines.ts';
 
 const arrowOf = (sketch: ReturnType<typeof sketchOf>, id: string) =>

@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { outbox } from '../../machines/outbox.ts';
 import { compile, compileCandidates, type Parameter } from '../../persistence/compile.ts';
 import { type Tx, transaction } from '../../persistence/transaction.ts';
+import { explain } from '../support/explain.ts';
 import { useOpened } from '../support/opened.ts';
 
 const minutes = 60_000;
@@ -51,57 +52,12 @@ beforeAll(async () => {
   process.stdout.write(`${all} deliveries in ${Math.round(performance.now() - before)} ms\n`);
 });
 
-interface Plan {
-  readonly 'Node Type': string;
-  readonly 'Relation Name'?: string;
-  readonly 'Index Name'?: string;
-  readonly 'Actual Rows'?: number;
-  readonly Plans?: readonly Plan[];
-}
-const nodes = (plan: Plan): readonly Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes)];
-
-const undone = new Error('what was explained is rolled back');
-
-/** A value as a literal of SQL: EXECUTE takes no parameters of its own. */
-function printed(value: unknown): string {
-  if (!Array.isArray(value)) return typeof value === 'string' ? `'${value}'` : String(value);
-  return `'{${value.map((each) => JSON.stringify(each)).join(', ')}}'`;
-}
-
-let explained = 0;
-
-/** How a statement was carried out, as a prepared one with its generic plan. */
-async function planOf(
+/** How a statement was carried out. */
+const planOf = (
   statement: { readonly text: string; readonly parameters: readonly Parameter[] },
   values: (parameter: Parameter) => unknown,
   forbidden: readonly string[] = [],
-): Promise<{ readonly access: readonly string[]; readonly rows: number; readonly text: string }> {
-  let plan: Plan | undefined;
-  const work = transaction(database(), async (tx) => {
-    await sql`set local plan_cache_mode = force_generic_plan`.execute(tx);
-    for (const name of forbidden) await sql.raw(`set local ${name} = off`).execute(tx);
-    explained += 1;
-    const name = sql.raw(`explained_${explained}`);
-    await sql`prepare ${name} as ${sql.raw(statement.text)}`.execute(tx);
-    const given = statement.parameters.map((each) => printed(values(each))).join(', ');
-    const { rows } = await sql<{ 'QUERY PLAN': [{ Plan: Plan }] }>`
-      explain (analyze, format json) execute ${name}(${sql.raw(given)})`.execute(tx);
-    plan = rows[0]?.['QUERY PLAN'][0].Plan;
-    throw undone;
-  });
-  await expect(work).rejects.toBe(undone);
-  if (!plan) throw new Error('there is always a plan');
-  const access = nodes(plan)
-    .filter((node) => node['Index Name'] || node['Relation Name'] === 'delivery')
-    .filter((node) => node['Node Type'] !== 'ModifyTable' && node['Node Type'] !== 'LockRows')
-    .map((node) => node['Index Name'] ?? node['Node Type'])
-    .filter((name) => name.startsWith('delivery') || name.includes('Scan'));
-  return {
-    access: [...new Set(access)].toSorted(),
-    rows: plan['Actual Rows'] ?? 0,
-    text: JSON.stringify(plan, undefined, 1),
-  };
-}
+) => explain(database(), { statement, values, forbidden });
 
 async function someIds(count: number): Promise<readonly string[]> {
   const { rows } = await sql<{ id: string }>`select id from fencepost.delivery

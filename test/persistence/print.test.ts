@@ -3,6 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import {
+  actor,
   and,
   backoff,
   clock,
@@ -17,6 +18,7 @@ import {
   lit,
   lt,
   type Node,
+  ne,
   not,
   or,
   // The linter takes a bare `after` for a hook of a test.
@@ -38,6 +40,7 @@ const places: Places = {
   col: (name) => `r.${identifier(name)}`,
   field: (name) => `e.${identifier(name)}`,
   clock: 'b.at',
+  actor: 'b.actor',
   dice: 'b.dice',
 };
 
@@ -46,6 +49,8 @@ describe('print', () => {
     ['r."note"', col('note')],
     ['e."why"', field('why')],
     ['b.at', clock],
+    ['b.actor', actor],
+    ['(b.actor <> r."note")', ne(actor, col('note'))],
     ["'it''s'::text", lit("it's")],
     ['5::int4', lit(5)],
     ['-5::int4', lit(-5)],

@@ -33,6 +33,12 @@ it('lists the definitions, who is at work under which, and that nothing differs'
       'outbox (table delivery)',
       '  #1, enforced: last wrote 3 live runs',
       '  the database enforces what this code declares',
+      'proposal (table proposal)',
+      '  #1, enforced: last wrote no runs',
+      '  the database enforces what this code declares',
+      'dbops (table operation)',
+      '  #1, enforced: last wrote no runs',
+      '  the database enforces what this code declares',
       '',
     ].join('\n'),
   });
@@ -75,6 +81,6 @@ it('explains what it cannot do, and exits 1', async () => {
   ]);
   for (const { code } of [nowhere, unknown, nothing, other]) expect(code).toBe(1);
   expect(nowhere.output).toMatch(/^DATABASE_URL is not set/);
-  const usage = 'npm run machines -- contract|restore <id>, one of: outbox\n';
+  const usage = 'npm run machines -- contract|restore <id>, one of: outbox, proposal, dbops\n';
   expect([unknown.output, nothing.output, other.output]).toEqual([usage, usage, usage]);
 });

@@ -20,6 +20,13 @@ describe('readConfig', () => {
       shutdownGraceMs: 25_000,
       concurrency: 20,
       batch: 500,
+      planLeaseMs: 120_000,
+      planConcurrency: 5,
+      toolTimeoutMs: 15_000,
+      branches: 'postgres',
+      neon: { url: 'https://console.neon.tech/api/v2', key: '', project: '' },
+      operationLeaseMs: 120_000,
+      operationDeadlineMs: 1_800_000,
       logLevel: 'info',
     });
   });
@@ -84,8 +91,27 @@ describe('readConfig', () => {
     expect(() => readConfig({ HOST: 'example.com' })).toThrow('HOST: must be an IP address');
   });
 
+  it('refuses a deadline of tools that is not below that of statements', () => {
+    const tools = (lease: string, tool: string) =>
+      readConfig({ PLAN_LEASE_MS: lease, TOOL_TIMEOUT_MS: tool });
+    expect(() => tools('60000', '10000')).toThrow('TOOL_TIMEOUT_MS: must be less than a sixth');
+    expect(() => tools('240000', '20000')).toThrow('TOOL_TIMEOUT_MS');
+    expect(tools('60000', '9000')).toMatchObject({ planLeaseMs: 60_000, toolTimeoutMs: 9000 });
+  });
+
   it('takes ranges with commas and blanks between them', () => {
     const { webhookAllowedRanges } = readConfig({ WEBHOOK_ALLOWED_RANGES: '10.0.0.0/8, ::1/128' });
     expect(webhookAllowedRanges).toEqual(['10.0.0.0/8', '::1/128']);
+  });
+
+  it('has branches where the databases are its own, or where it is told so', () => {
+    const given = { DATABASE_URL: 'postgres://127.0.0.1/fencepost' };
+    expect(readConfig(given).branches).toBe('none');
+    expect(readConfig({ ...given, BRANCHES: 'postgres' }).branches).toBe('postgres');
+    const neon = { NEON_API_KEY: 'secret', NEON_PROJECT_ID: 'quiet-field' };
+    expect(readConfig({ ...given, ...neon }).branches).toBe('neon');
+    const read = () => readConfig({ NEON_API_KEY: 'secret' });
+    expect(read).toThrow('NEON_PROJECT_ID');
+    expect(read).not.toThrow(/secret/);
   });
 });

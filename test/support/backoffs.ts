@@ -38,6 +38,7 @@ export async function backoffs({ entry, observer }: Subject, seed: number): Prom
       col: () => 't.n',
       field: () => 'null',
       clock: 'null',
+      actor: 'null',
       dice: 't.d',
     });
     const { rows } = await sql<{ ms: number }>`select ${sql.raw(text)} as ms

@@ -1,5 +1,5 @@
-// A process of its own for a test: it runs one small file under tsx, and talks in lines. The test
-// may stop or kill it.
+// A process of its own for a test: it runs one small file (TypeScript under tsx), and talks in
+// lines. The test may stop or kill it.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -30,17 +30,20 @@ interface Surroundings {
 // From another folder its name would not be found.
 const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
 
-/** Starts a file with its arguments. When the test has finished it is gone. */
-export function startChild(
+/** Starts a file with its arguments. The caller sees to its end. */
+export function spawnChild(
   file: string,
   args: readonly string[],
   { env = {}, cwd = process.cwd() }: Surroundings = {},
 ): Child {
-  const child = spawn(process.execPath, ['--import', tsx, file, ...args], {
+  const loader = file.endsWith('.ts') ? ['--import', tsx] : [];
+  const child = spawn(process.execPath, [...loader, file, ...args], {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
     cwd,
   });
+  // Whoever is killed does not read what is still being said to it.
+  child.stdin.on('error', () => undefined);
   const parts: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => parts.push(text));
@@ -49,10 +52,6 @@ export function startChild(
   const exit = once(child, 'close').then(
     ([code, signal]): Exit => ({ code, signal, output: parts.join('') }),
   );
-  onTestFinished(async () => {
-    child.kill('SIGKILL');
-    await exit;
-  });
   return {
     process: child,
     async line() {
@@ -62,4 +61,18 @@ export function startChild(
     },
     exit,
   };
+}
+
+/** Starts a file with its arguments. When the test has finished it is gone. */
+export function startChild(
+  file: string,
+  args: readonly string[],
+  surroundings: Surroundings = {},
+): Child {
+  const child = spawnChild(file, args, surroundings);
+  onTestFinished(async () => {
+    child.process.kill('SIGKILL');
+    await child.exit;
+  });
+  return child;
 }

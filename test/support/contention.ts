@@ -119,7 +119,7 @@ export async function rolledBack(subject: Subject): Promise<readonly string[]> {
     const outcomes: string[] = [];
     await transaction(subject.door, async (tx) => {
       for (const credentials of owned ? [{ fence: fence - 1 }, { fence }] : [{ actor }]) {
-        const sent = { ...fields, ...credentials };
+        const sent = { ...credentials, ...fields };
         const { outcome } = await sendOneLoosely(tx, machine, race.event.type, sent);
         outcomes.push(outcome);
       }

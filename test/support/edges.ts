@@ -10,7 +10,7 @@ import { arrowTaken, judge, type Sent } from './judge.ts';
 import { sendLoosely } from './loose-door.ts';
 import type { Values } from './machines.ts';
 import { reachable } from './reachable.ts';
-import { eventSamples } from './samples.ts';
+import { eventSamples, somebody } from './samples.ts';
 import { clockOf, read, type StagedRow, type Subject, stage, staged } from './staging.ts';
 
 export interface EdgeReport {
@@ -31,8 +31,8 @@ export interface Case {
 }
 
 const batch = 500;
-/** Who sends what is no owner's. */
-export const actor = 'somebody';
+/** Who sends what is no owner's, unless the event's fields say otherwise. */
+export const actor = somebody;
 
 /** The fields of an event in memory, without its moment. */
 export function fieldsOfEvent({ type, at, dice, ...fields }: MomentEvent): Values {
@@ -56,9 +56,9 @@ export async function sendJudged(
   const before = await read(subject, ids);
   const start = await clockOf(subject.observer);
   const rows = cases.map(({ row, fields, fence }) => ({
+    ...(owned ? { fence } : { actor }),
     ...fields,
     id: row.id,
-    ...(owned ? { fence } : { actor }),
   }));
   const outcomes = await transaction(subject.door, (tx) => sendLoosely(tx, machine, event, rows));
   const end = await clockOf(subject.observer);
@@ -68,7 +68,7 @@ export async function sendJudged(
       event,
       fields,
       fence: owned ? fence : undefined,
-      actor,
+      actor: String(fields['actor'] ?? actor),
       before: before.get(id),
       after: after.get(id),
       outcome: outcomes[i] ?? { outcome: 'missing', id: 'nothing was answered' },
@@ -129,7 +129,7 @@ export async function edges(subject: Subject): Promise<EdgeReport> {
         if (sent.before) pairs.add(`${sent.before['status']} ${event}`);
         if (sent.before && sent.outcome.outcome === 'applied') {
           const moment = { at: sent.outcome.at ?? 0, dice: sent.outcome.dice ?? 0 };
-          const taken = { ...sent.fields, type: event, ...moment };
+          const taken = { actor, ...sent.fields, type: event, ...moment };
           arrows.add(arrowTaken(machine, sent.before, taken) ?? `none by ${event}`);
         }
       }

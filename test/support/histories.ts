@@ -99,7 +99,8 @@ async function journalFindings(
     const run = ids[i] ?? '';
     const wanted = steps.flatMap(({ event, before, after }, place): JournalRow[] => {
       if (isSilent(machine, event.type)) return [];
-      const by = machine.events[event.type]?.by === 'owner' ? before[machine.owner] : actor;
+      const sender = event['actor'] ?? actor;
+      const by = machine.events[event.type]?.by === 'owner' ? before[machine.owner] : sender;
       return [
         {
           run,

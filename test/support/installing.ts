@@ -2,6 +2,8 @@
 // as a process that has another version, write by hand.
 
 import { sql } from 'kysely';
+import { machines } from '../../machines/all.ts';
+import { outbox } from '../../machines/outbox.ts';
 import type { Machine } from '../../machines/status-machine.ts';
 import type { Database } from '../../persistence/database.ts';
 import { type DefinitionError, installMachines } from '../../persistence/definitions.ts';
@@ -21,11 +23,14 @@ export const sendAs = (database: Database, machine: Machine, event: string, id: 
 export const move = ({ db }: Database, id: string, status: string) =>
   sql`update fencepost.delivery set status = ${status} where id = ${id}::uuid`.execute(db);
 
-/** Every definition that was recorded. */
+const others = machines.filter((machine) => machine !== outbox).map(({ id }) => id);
+
+/** Every definition that was recorded, but those of the service's other machines. */
 export const numbers = ({ db }: Database) =>
   db
     .selectFrom('fencepost.machine_installed')
     .select(['number', 'current'])
+    .where('machine', 'not in', others)
     .orderBy('number')
     .execute();
 

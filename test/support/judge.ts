@@ -64,7 +64,13 @@ export function arrowTaken(machine: Machine, row: Values, event: MomentEvent): s
 }
 
 const holds = (node: Parameters<typeof evaluate>[0], row: Values, event: MomentEvent) =>
-  evaluate(node, { row, fields: event, at: event.at, dice: event.dice }) === true;
+  evaluate(node, {
+    row,
+    fields: event,
+    at: event.at,
+    dice: event.dice,
+    actor: event['actor'],
+  }) === true;
 
 function reasons(machine: Machine, row: Values, event: MomentEvent): readonly string[] {
   const edges = machine.states[String(row['status'])]?.on?.[event.type];
@@ -107,7 +113,7 @@ function expected(machine: Machine, sent: Sent) {
     return { outcome: 'lost', status, fence } as const;
   }
   const moment = { at: outcome.at ?? sent.between[0], dice: outcome.dice ?? 0 };
-  const event = { ...sent.fields, type: sent.event, ...moment };
+  const event = { actor: sent.actor, ...sent.fields, type: sent.event, ...moment };
   const next = replay(machine, before, event);
   if (!next) {
     return { outcome: 'refused', status, because: reasons(machine, before, event) } as const;

@@ -1,12 +1,12 @@
 // The one list of machines that every generated suite runs on. A machine that is added here gets
 // all of them; what stands beside it is what cannot be derived from its declaration.
 
+import { sql } from 'kysely';
+import { dbops } from '../../machines/dbops.ts';
 import { outbox } from '../../machines/outbox.ts';
+import { proposal } from '../../machines/proposal.ts';
 import type { Machine } from '../../machines/status-machine.ts';
 import type { Database } from '../../persistence/database.ts';
-import { makeDraftTable } from './draft-table.ts';
-import { dbops } from './drafts/dbops.ts';
-import { proposal } from './drafts/proposal.ts';
 
 export type Values = Readonly<Record<string, unknown>>;
 
@@ -56,21 +56,28 @@ const delivery: Values = {
 
 const plan: Values = {
   proposer: 'ada',
-  four_eyes: true,
+  risk: 'high',
+  four_eyes: 'always',
   plan_hash: 'hash',
   steps: 2,
+  rationale: '',
   linked_to: null,
+  created_at: early,
   expires_at: moments.between,
   next_step: 0,
 };
 
 const operation: Values = {
+  provider: 'postgres',
   target: 'branch ',
+  action: 'reset',
+  request: { branch: 'dev' },
   principal: 'ada',
   idempotency_key: 'key ',
   fingerprint: 'print',
-  request: { parent: 'main' },
+  created_at: early,
   refusals: 0,
+  polls: 0,
 };
 
 export const machineEntries: readonly MachineEntry[] = [
@@ -82,21 +89,22 @@ export const machineEntries: readonly MachineEntry[] = [
   },
   {
     machine: proposal,
-    births: [plan, { ...plan, four_eyes: false, steps: 1 }],
+    births: [
+      plan,
+      { ...plan, four_eyes: 'never', steps: 1 },
+      { ...plan, four_eyes: 'high-risk', risk: 'low', steps: 1 },
+    ],
     most: {},
     samples: { step: [1] },
-    prepare: (database) => makeDraftTable(database, proposal, []),
+    // A step that is open is never committed. The suites commit every event by itself.
+    prepare: async ({ db }) => {
+      await sql`alter table fencepost.proposal disable trigger receipted`.execute(db);
+    },
   },
   {
     machine: dbops,
     births: [operation],
-    most: { fence: 1, refusals: 0 },
+    most: { fence: 1, refusals: 0, polls: 0 },
     unique: ['target', 'idempotency_key'],
-    prepare: (database) =>
-      makeDraftTable(database, dbops, [
-        `create unique index operation_in_flight on fencepost.operation (target)
-          where status in ('queued', 'running')`,
-        `create unique index operation_key on fencepost.operation (principal, idempotency_key)`,
-      ]),
   },
 ];

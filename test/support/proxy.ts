@@ -13,6 +13,8 @@ export interface Proxy {
   readonly connections: number;
   /** Forwards nothing more in either direction, and closes nothing; new connections get silence. */
   hold(): void;
+  /** The same for the connections that listen. @returns how many there are. */
+  holdListeners(): number;
   /** Cuts every connection, and each new one at once: the server is away. */
   refuse(): void;
   /** Forwards again, for new connections; the held ones stay silent. */
@@ -28,6 +30,7 @@ interface Pair {
   readonly client: Socket;
   readonly server: Socket;
   mode: 'forward' | 'hold' | 'drop';
+  listens: boolean;
   onDropped: () => void;
 }
 
@@ -77,7 +80,7 @@ export async function openProxy(
       return;
     }
     const server = dial(Number(target.port), target.hostname);
-    const pair: Pair = { client, server, mode: arriving, onDropped: () => {} };
+    const pair: Pair = { client, server, mode: arriving, listens: false, onDropped: () => {} };
     pairs.add(pair);
     const end = () => {
       // Half-open: one side does not hear that the other one is gone.
@@ -88,6 +91,7 @@ export async function openProxy(
     };
     for (const socket of [client, server]) socket.on('error', end).on('close', end).setNoDelay();
     client.on('data', (chunk) => {
+      if (chunk.includes('listen ')) pair.listens = true;
       if (pair.mode !== 'hold') server.write(chunk);
     });
     server.on('data', (chunk) => {
@@ -118,6 +122,11 @@ export async function openProxy(
     hold() {
       arriving = 'hold';
       for (const pair of pairs) pair.mode = 'hold';
+    },
+    holdListeners() {
+      const listening = [...pairs].filter(({ listens }) => listens);
+      for (const pair of listening) pair.mode = 'hold';
+      return listening.length;
     },
     refuse() {
       arriving = 'refuse';

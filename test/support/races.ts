@@ -71,7 +71,7 @@ async function raceById(subject: Subject, race: Race, racers: number) {
   const { type } = race.event;
   const owned = machine.events[type]?.by === 'owner';
   const credentials = owned ? { fence: Number(row[machine.fence]) } : { actor };
-  const sent = { ...fieldsOfEvent(race.event), ...credentials, id: row.id };
+  const sent = { ...credentials, ...fieldsOfEvent(race.event), id: row.id };
   const outcomes = await times(racers, () =>
     transaction(subject.door, (tx) => sendOneLoosely(tx, machine, type, sent)),
   );

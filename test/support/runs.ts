@@ -11,49 +11,10 @@ import type { Machine } from '../../machines/status-machine.ts';
 import type { Database } from '../../persistence/database.ts';
 import { limitsBelow } from '../../persistence/limits.ts';
 import { openWakeListener } from '../../persistence/wake-listener.ts';
-import type { RunsEvent } from '../../services/runs/events.ts';
 import { type Runs, type RunsOptions, startRuns } from '../../services/runs/start.ts';
 import type { Pace, Work } from '../../services/runs/work.ts';
 import { fresh } from './opened.ts';
-
-export interface Recorder {
-  readonly events: readonly RunsEvent[];
-  readonly observe: (event: RunsEvent) => void;
-  /** The events of one type. */
-  of<T extends RunsEvent['type']>(type: T): readonly Extract<RunsEvent, { readonly type: T }>[];
-  /** Resolves as soon as there are so many events of the type, those that came before included. */
-  seen(type: RunsEvent['type'], count?: number): Promise<void>;
-  /** Resolves as soon as this is true, which is asked at each event. */
-  until(isTrue: () => boolean): Promise<void>;
-}
-
-export function recorder(): Recorder {
-  const events: RunsEvent[] = [];
-  const waiting = new Set<() => void>();
-  const self: Recorder = {
-    events,
-    observe(event) {
-      events.push(event);
-      for (const look of waiting) look();
-    },
-    of: <T extends RunsEvent['type']>(type: T) =>
-      events.filter((event): event is Extract<RunsEvent, { readonly type: T }> => {
-        return event.type === type;
-      }),
-    seen: (type, count = 1) => self.until(() => self.of(type).length >= count),
-    until: (isTrue) =>
-      new Promise((resolve) => {
-        const look = () => {
-          if (!isTrue()) return;
-          waiting.delete(look);
-          resolve();
-        };
-        waiting.add(look);
-        look();
-      }),
-  };
-  return self;
-}
+import { recorder } from './recorder.ts';
 
 interface Line {
   readonly level: number;

@@ -72,6 +72,22 @@ function inTurn(choices: Choice): readonly Readonly<Record<string, unknown>>[] {
   );
 }
 
+/** Who does not propose, own or ask for anything. */
+export const somebody = 'somebody';
+
+/** The senders that matter to an event: somebody, and those that runs are born with. */
+function actorsOf(entry: MachineEntry, event: string): readonly unknown[] {
+  const nodes = arrowsBy(entry.machine, event).flatMap(({ guard, set }) =>
+    [...Object.values(guard), ...Object.values(set)].flatMap(walk),
+  );
+  if (!nodes.some((node) => 'actor' in node)) return [];
+  const pairs = nodes.map((node) => ('ne' in node ? node.ne : 'eq' in node ? node.eq : []));
+  const compared = pairs.filter((pair) => pair.some((node) => 'actor' in node)).flat();
+  const columns = compared.flatMap((node) => ('col' in node ? [node.col] : []));
+  const born = columns.flatMap((name) => entry.births.map((row) => row[name]));
+  return [...new Set([somebody, ...born])];
+}
+
 /** The fields of one event in all the ways that matter. */
 export function fieldSamples(entry: MachineEntry, event: string, turns: 'all' | 'one' = 'all') {
   const guarded = new Set(
@@ -80,7 +96,9 @@ export function fieldSamples(entry: MachineEntry, event: string, turns: 'all' | 
   const choices = fieldsOf(entry, event).map(
     ([name]) => [name, valuesOf(entry, event, name)] as const,
   );
-  const judged = product(choices.filter(([name]) => guarded.has(name)));
+  const actors = actorsOf(entry, event);
+  const senders: Choice = actors.length > 0 ? [['actor', actors]] : [];
+  const judged = product([...choices.filter(([name]) => guarded.has(name)), ...senders]);
   const everyTurn = inTurn(choices.filter(([name]) => !guarded.has(name)));
   // The second turn is the one in which a lease lasts.
   const carried = turns === 'all' ? everyTurn : [everyTurn[1] ?? everyTurn[0] ?? {}];

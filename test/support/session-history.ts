@@ -159,8 +159,8 @@ export function historyOf(at: Stage) {
   };
 
   /**
-   * Who else was told that the server has a content: a page that abandoned saves and heard that they
-   * had committed, and a page that found the draft of a dead one to be what is stored.
+   * Who else was told that the server has a content: a page that abandoned saves and heard that
+   * they had committed, and a page that found the draft of a dead one to be what is stored.
    */
   const isToldOtherwise = (key: string, desks: readonly Desk[]): boolean => {
     const page = desks.find((desk) => key.includes(`:${desk.page.name}-id-`))?.page.name;

@@ -372,10 +372,12 @@ export function keyOf({ model }: Pair): string {
   ]);
 }
 
-export async function makeMove(pair: Pair, { make }: Move): Promise<boolean> {
+export async function makeMove(pair: Pair, { name, make }: Move): Promise<boolean> {
   const made = make(pair);
   drafted(pair);
-  // A move that lets time pass takes several rounds of promises.
-  for (let i = 0; i < 4; i += 1) await settle();
+  await settle();
+  // Time that passes takes a round of promises for each timer.
+  if (name.includes('time') || name.includes('pause'))
+    for (let i = 0; i < 3; i += 1) await settle();
   return made;
 }

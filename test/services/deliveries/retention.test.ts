@@ -80,7 +80,7 @@ describe('the retention of deliveries', () => {
     const { runOnce } = await retention({ batch: 3 });
     await runOnce();
     for (let i = 0; i < 7; i += 1) await finished('dead', 90);
-    const nothing = { sent: 0, failed: 0, lostWrites: 0, coolDowns: 0, mails: 0 };
+    const nothing = { sent: 0, failed: 0, lostWrites: 0, keptAnswers: 0, coolDowns: 0, mails: 0 };
     expect(await runOnce()).toEqual({ ...nothing, dead: 7 });
     expect(await count('delivery')).toBe(0);
   });

@@ -144,7 +144,7 @@ describe('a request under a key', () => {
     expect((await first).body).toEqual({ n: 1 });
   });
 
-  it('takes back what was written by what is refused, and keeps nothing of what broke', async () => {
+  it('takes back what a refused one wrote, and keeps nothing of what broke', async () => {
     const no = problemKind('no', 409, 'No');
     let how: 'refuse' | 'break' | 'do' = 'refuse';
     const fickle = route({
@@ -254,7 +254,7 @@ describe('a service that goes away in the middle', () => {
     },
   );
 
-  it('answers the retry as it would have answered, when it was killed behind the commit', async () => {
+  it('answers the retry as it would have, when it was killed behind the commit', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'fencepost-idempotency-'));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const listener = await connected(new pg.Client({ connectionString: database().url }));

@@ -2,10 +2,10 @@
 
 import { describe, expect, it } from 'vitest';
 import { outbox } from '../../../machines/outbox.ts';
+import { proposal } from '../../../machines/proposal.ts';
 import type { Machine } from '../../../machines/status-machine.ts';
 import { catalogueOf, countRuns } from '../../../services/machines/catalogue.ts';
 import { enqueue } from '../../support/deliveries.ts';
-import { proposal } from '../../support/drafts/proposal.ts';
 import { machineEntries } from '../../support/machines.ts';
 import { useOpened } from '../../support/opened.ts';
 

@@ -158,6 +158,27 @@ describe('a worker of any machine', () => {
     expect(statuses.filter((status) => status === 'done')).toHaveLength(6);
   });
 
+  it('writes nothing for a run of which its handler says that it is not its own', async () => {
+    const database = await prepared(1);
+    const { seen, of, runs } = await running(database, doing({ handle: async () => undefined }));
+    await seen('dropped');
+    await runs.stop(0);
+    expect(of('ended')).toEqual([]);
+    expect(await read(database)).toMatchObject([{ status: 'held', note: null }]);
+  });
+
+  it('aborts what runs as soon as a drain begins, where it lets go', async () => {
+    const database = await prepared(1);
+    const handle: Chore['handle'] = async (_run, { signal }) => {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      return { event: 'finish', fields: { note: String(signal.reason.code) } };
+    };
+    const { seen, runs } = await running(database, doing({ handle, letsGo: true }));
+    await seen('started');
+    await runs.stop(3_600_000);
+    expect(await read(database)).toMatchObject([{ status: 'done', note: 'must_stop' }]);
+  });
+
   it('has its sweeps sent, whatever they are called', async () => {
     const database = await fresh();
     await makeDraftTable(database, chore, []);

@@ -3,7 +3,8 @@ import { outbox } from '../../../machines/outbox.ts';
 import { sweepAll } from '../../../services/runs/reaper.ts';
 import { claimed, enqueue, force } from '../../support/deliveries.ts';
 import { fresh } from '../../support/opened.ts';
-import { keptLog, recorder, running, sending } from '../../support/runs.ts';
+import { recorder } from '../../support/recorder.ts';
+import { keptLog, running, sending } from '../../support/runs.ts';
 import { sick } from '../../support/sick-database.ts';
 
 const lapsedRuns = async (database: Awaited<ReturnType<typeof fresh>>, count: number) => {

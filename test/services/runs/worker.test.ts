@@ -73,7 +73,7 @@ describe('a worker', () => {
     const { events, seen } = await running(database, sending());
     await seen('ended');
     const order = events.map(({ type }) => type).filter((type) => type !== 'waiting');
-    expect(order).toEqual(['claimed', 'started', 'ended']);
+    expect(order).toEqual(['claimed', 'started', 'handled', 'ended']);
   });
 
   it('takes a throw of its handler for that run alone', async () => {

@@ -1,8 +1,15 @@
-// A draft of the proposal machine, for the generated suites only: it proves that the vocabulary and
-// the suites fit a machine whose work is a list of steps. Its table is made by `draft-table.ts`.
+// Proposals: a frozen plan of steps that somebody approves and a process carries out, one
+// transaction a step. services/proposals runs them.
+//
+// - `next_step` counts the steps that are committed; `open_step` is the one that is being carried
+//   out. It is set only within that step's transaction: no commit leaves it (see 0006-proposals).
+// - While a step runs its locked row is the sign of life; each step's end renews the lease.
+// - There is no retry. What is left of a plan is a new plan, which somebody approves.
+// - A policy or a risk of a name that nobody knows counts as the strictest.
 
-import { statusMachine } from '../../../machines/status-machine.ts';
+import { statusMachine } from './status-machine.ts';
 import {
+  actor,
   after,
   and,
   clock,
@@ -15,18 +22,24 @@ import {
   lt,
   lte,
   ne,
-  not,
   or,
   set,
   when,
-} from '../../../machines/vocabulary.ts';
+} from './vocabulary.ts';
 
 const notExpired = { expired: lt(clock, col('expires_at')) };
 const due = { not_expired: lte(col('expires_at'), clock) };
 const stepIsOpen = { step_not_open: eq(col('open_step'), field('step')) };
+const oneMaySuffice = or(
+  eq(col('four_eyes'), lit('never')),
+  and(
+    eq(col('four_eyes'), lit('high-risk')),
+    or(eq(col('risk'), lit('low')), eq(col('risk'), lit('medium'))),
+  ),
+);
 const reject = {
   target: 'rejected',
-  actions: set({ reason: field('reason'), finished_at: clock }),
+  actions: set({ rejected_by: actor, reason: field('reason'), finished_at: clock }),
 } as const;
 const expire = {
   guard: when(due),
@@ -44,10 +57,14 @@ export const proposal = statusMachine({
   table: 'proposal',
   columns: {
     proposer: 'text',
-    four_eyes: 'bool',
+    risk: 'text',
+    four_eyes: 'text',
     plan_hash: 'text',
     steps: 'int',
+    rationale: 'text',
+    link: 'text?',
     linked_to: 'uuid?',
+    created_at: 'instant',
     expires_at: 'instant',
     fence: 'int',
     lease_expires_at: 'instant?',
@@ -56,18 +73,31 @@ export const proposal = statusMachine({
     open_step: 'int?',
     approved_by: 'text?',
     approved_at: 'instant?',
+    executed_by: 'text?',
+    rejected_by: 'text?',
     reason: 'text?',
     finished_at: 'instant?',
   },
-  frozen: ['proposer', 'four_eyes', 'plan_hash', 'steps', 'linked_to', 'expires_at'],
+  frozen: [
+    'proposer',
+    'risk',
+    'four_eyes',
+    'plan_hash',
+    'steps',
+    'rationale',
+    'link',
+    'linked_to',
+    'created_at',
+    'expires_at',
+  ],
   fence: 'fence',
   lease: 'lease_expires_at',
   owner: 'lease_owner',
   events: {
-    approve: { by: 'operator', fields: { approver: 'text', plan_hash: 'text' } },
+    approve: { by: 'operator', fields: { plan_hash: 'text' } },
     reject: { by: 'operator', fields: { reason: 'text?' } },
     expire: { by: 'sweep' },
-    execute: { by: 'claim', fields: { owner: 'text', lease_ms: 'int' } },
+    execute: { by: 'claim', fields: { owner: 'text', lease_ms: 'int', executed_by: 'text' } },
     'step.open': { by: 'owner', fields: { step: 'int' } },
     'step.ok': { by: 'owner', fields: { step: 'int', lease_ms: 'int' } },
     'step.failed': { by: 'owner', fields: { step: 'int', reason: 'text' } },
@@ -76,7 +106,7 @@ export const proposal = statusMachine({
   },
   checks: {
     four_eyes: or(
-      not(col('four_eyes')),
+      oneMaySuffice,
       isNull(col('approved_by')),
       ne(col('approved_by'), col('proposer')),
     ),
@@ -96,10 +126,10 @@ export const proposal = statusMachine({
           guard: when({
             ...notExpired,
             plan_hash_mismatch: eq(field('plan_hash'), col('plan_hash')),
-            four_eyes: or(not(col('four_eyes')), ne(field('approver'), col('proposer'))),
+            four_eyes: or(oneMaySuffice, ne(actor, col('proposer'))),
           }),
           target: 'approved',
-          actions: set({ approved_by: field('approver'), approved_at: clock }),
+          actions: set({ approved_by: actor, approved_at: clock }),
         },
         reject,
         expire,
@@ -116,6 +146,7 @@ export const proposal = statusMachine({
             fence: increment(col('fence')),
             lease_expires_at: after(clock, field('lease_ms')),
             lease_owner: field('owner'),
+            executed_by: field('executed_by'),
           }),
         },
       },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readRetryAfter } from '../../../services/deliveries/retry-after.ts';
+import { readRetryAfter } from '../../services/retry-after.ts';
 
 const now = Date.UTC(2026, 9, 6, 12, 0, 0);
 const second = 1000;

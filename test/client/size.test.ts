@@ -1,0 +1,40 @@
+// What a page has to load, and that a server may import it.
+
+import { gzipSync } from 'node:zlib';
+import { build } from 'vite';
+import { describe, expect, it } from 'vitest';
+
+/** The entry and all that it needs, minified, in one file that is never written. */
+async function bundleOf(entry: string): Promise<string> {
+  const built = await build({
+    configFile: false,
+    logLevel: 'silent',
+    build: {
+      write: false,
+      target: 'es2023',
+      minify: true,
+      // Not as a library: Vite leaves the white space in those.
+      rollupOptions: { input: entry, preserveEntrySignatures: 'strict', output: { format: 'es' } },
+    },
+    define: { 'process.env.NODE_ENV': '"production"' },
+  });
+  const outputs = (Array.isArray(built) ? built : [built]).flatMap((each) =>
+    'output' in each ? each.output : [],
+  );
+  return outputs.flatMap((each) => (each.type === 'chunk' ? [each.code] : [])).join('\n');
+}
+
+describe('fencepost/client', () => {
+  it('has at most 22 kB gzipped, XState included', async () => {
+    const size = gzipSync(await bundleOf('client/index.ts')).length;
+    process.stdout.write(`fencepost/client: ${size} bytes gzipped, with XState\n`);
+    expect(size).toBeLessThanOrEqual(22_000);
+  });
+
+  it('touches no window when it is imported', async () => {
+    expect(typeof globalThis.window).toBe('undefined');
+    expect(Object.keys(await import('../../client/index.ts')).toSorted()).toEqual([
+      ...['browserEnvironment', 'describeStatus', 'openDocument', 'statusTexts'],
+    ]);
+  });
+});
