@@ -17,6 +17,7 @@ import {
   picture,
   reached,
   safely,
+  saveNow,
   shows,
   typeNotes,
 } from '../support/editing.ts';
@@ -37,6 +38,7 @@ async function conflicted(editing: Editing, saveFirst: () => Promise<unknown>): 
   gateway.next('PUT', { type: 'delay', until: others.given });
   await page.getByLabel('Title').fill('Delivery 42, by ada');
   await typeNotes(page, 'Ring twice.');
+  await saveNow(page);
   await gateway.arrived('PUT', 1);
   await saveFirst();
   others.give();

@@ -51,6 +51,9 @@ export const statusesOf = (page: Page): Promise<readonly string[]> =>
 export const typeNotes = (page: Page, text: string): Promise<void> =>
   page.getByLabel('Notes').fill(text);
 
+export const saveNow = (page: Page): Promise<void> =>
+  page.getByRole('button', { name: 'Save now' }).click();
+
 export const notesOf = (page: Page): Promise<string> => page.getByLabel('Notes').inputValue();
 
 /** Takes a picture where `PICTURES` names a folder for them. */

@@ -220,5 +220,3 @@ export async function openGateway({ api, files, tokenOf }: GatewayOptions) {
     },
   };
 }
-
-export type Gateway = Awaited<ReturnType<typeof openGateway>>;
