@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import type { Database } from '../../persistence/database.ts';
 import { openDocumentApi } from './document-api.ts';
-import { editorPage } from './editor-page.ts';
+import { editorPage, type ServedFile } from './editor-page.ts';
 import { openGateway } from './gateway.ts';
 import { tokenOf } from './open-api.ts';
 
@@ -64,10 +64,14 @@ export async function picture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
 }
 
-/** Opens a service for one test, with a record of ada's that bob may edit. */
-export async function openEditing(database: Database) {
+/** Opens a service for one test, with a record of ada's that bob may edit, and pages before it. */
+export async function openEditing(
+  database: Database,
+  more: ReadonlyMap<string, ServedFile> = new Map(),
+) {
   const { api, ada, bob } = await openDocumentApi(database);
-  const gateway = await openGateway({ api: api.url, files: await editorPage(), tokenOf });
+  const files = new Map([...(await editorPage()), ...more]);
+  const gateway = await openGateway({ api: api.url, files, tokenOf });
 
   async function newDocument(form: Form = {}): Promise<string> {
     const name = 'Delivery note';
