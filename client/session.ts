@@ -96,7 +96,10 @@ export function startSession(options: SessionOptions, world: SessionWorld): Core
   const siblings = findSiblings({ place, own: slot, drafts, locks });
   const listeners = new Set<() => void>();
 
-  const send = (event: SessionEvent): void => actor.send(event);
+  let isOver = false;
+  const send = (event: SessionEvent): void => {
+    if (!isOver) actor.send(event);
+  };
   const facts = (): Facts => actor.getSnapshot().context;
   const remote = remoteEffects({
     ...{ transport, id, writer, kind, send },
@@ -182,6 +185,7 @@ export function startSession(options: SessionOptions, world: SessionWorld): Core
     actor.subscribe((now) => {
       if (now.matches({ holding: 'ended' })) {
         for (const leave of [leavePage, leaveStream, leaveLock]) leave();
+        isOver = true;
         resolve();
         actor.stop();
       }

@@ -113,13 +113,13 @@ export function historyOf(at: Stage) {
   const checkRequests = ({ page, frozen }: Desk) => {
     if (frozen) return;
     const mine = at.server.log.filter((each) => each.page === page.name);
-    // Nobody waits for what was abandoned.
-    const abandoned = mine.flatMap(({ path, status, body }) =>
-      path.endsWith('/abandon') && status === 200 ? (body['saveIds'] as string[]) : [],
+    // Nobody waits for what was abandoned, nor for what a stored save came after.
+    const over = mine.flatMap(({ status, body }) =>
+      status === 200 ? [body['saveIds'], body['after']].flat().map(String) : [],
     );
     const waiting = mine.filter(
       ({ method, status, body }) =>
-        method === 'PUT' && status === undefined && !abandoned.includes(String(body['saveId'])),
+        method === 'PUT' && status === undefined && !over.includes(String(body['saveId'])),
     );
     const saves = waiting.filter(({ body }) => !body['after']);
     if (saves.length > 1 || waiting.length > 2) {

@@ -94,8 +94,11 @@ const undo: Step = (_, desk) => {
   const { session } = desk;
   desk.wentBack = true;
   desk.choosing += 1;
+  // Not before everybody who looks has seen what it did.
   const over = () => {
-    desk.choosing -= 1;
+    Promise.resolve().then(() => {
+      desk.choosing -= 1;
+    });
   };
   // A choice that waits for an answer takes effect later.
   if (session.undo() && session.getSnapshot().status === 'settling') {
