@@ -60,12 +60,11 @@ const page: Page = {
 
 /** `crypto.randomUUID` is there in secure contexts only; random bytes are there everywhere. */
 function uuid(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  const hex = [...bytes].map((byte, i) => {
-    const marked = i === 6 ? (byte & 0x0f) | 0x40 : i === 8 ? (byte & 0x3f) | 0x80 : byte;
-    return marked.toString(16).padStart(2, '0') + ([3, 5, 7, 9].includes(i) ? '-' : '');
-  });
-  return hex.join('');
+  const dice = crypto.getRandomValues(new Uint8Array(36));
+  // A template of version 4 and variant 1: each 0 is any digit, the 8 one of 8, 9, a and b.
+  return '00000000-0000-4000-8000-000000000000'.replace(/[08]/g, (digit, i: number) =>
+    (Number(digit) | ((dice[i] ?? 0) & (digit === '8' ? 3 : 15))).toString(16),
+  );
 }
 
 export function browserEnvironment(): Environment {
