@@ -30,8 +30,8 @@ const lapse = (database: Database) =>
   transaction(database, (tx) => sweep(tx, outbox, 'lease.expired', { limit: 100 }));
 
 /**
- * Another owner has the run, as after a lapse and a claim. In one statement: between two a heartbeat
- * might renew the lease, or this worker claim the run itself.
+ * Another owner has the run, as after a lapse and a claim. In one statement: between two a
+ * heartbeat might renew the lease, or this worker claim the run itself.
  */
 const takeAway = (database: Database, id: string): Promise<void> =>
   force(
