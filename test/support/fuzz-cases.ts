@@ -11,6 +11,7 @@ export interface FuzzGround {
   readonly document: string;
   /** The cases of proposals. */
   readonly plans: { caseOf(route: Route): FuzzCase };
+  readonly operation: string;
 }
 
 export interface FuzzCase {
@@ -45,9 +46,17 @@ const cases: Readonly<Record<string, FuzzCase>> = {
     bodies: () => [{ ...save(), expectedVersion: 2 }],
   },
   'PUT /v1/documents/{id}/grants/{grantee}': { bodies: () => [{ access: 'reader' }] },
+  'POST /v1/branches': { bodies: () => [{ name: randomUUID(), parent: 'main' }] },
+  'POST /v1/branches/{name}/resets': {
+    params: { name: 'dev' },
+    bodies: () => [{}, { keepAs: randomUUID() }],
+  },
+  'DELETE /v1/branches/{name}': { params: { name: 'leaf' } },
 };
 
-function paramsOf(path: string, { delivery, document }: FuzzGround): FuzzCase['params'] {
+function paramsOf(path: string, ground: FuzzGround): FuzzCase['params'] {
+  const { delivery, document, operation } = ground;
+  if (path.startsWith('/v1/operations/')) return { id: operation };
   if (path.startsWith('/v1/deliveries/')) return { id: delivery };
   if (path.startsWith('/v1/documents/')) return { id: document, version: '1', grantee: 'grace' };
   if (path.startsWith('/v1/machines/')) return { id: 'outbox' };

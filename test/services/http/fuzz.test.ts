@@ -15,8 +15,10 @@ import { checkAnswer, routeAt } from '../../support/api-client.ts';
 import { enqueue } from '../../support/deliveries.ts';
 import { type FuzzGround, fuzzCaseOf } from '../../support/fuzz-cases.ts';
 import { type FuzzedPlans, openFuzzedPlans } from '../../support/fuzzed-plans.ts';
+import { listedProvider } from '../../support/listed-provider.ts';
 import { keys, readiness, tokenOf } from '../../support/open-api.ts';
 import { useOpened } from '../../support/opened.ts';
+import { ask } from '../../support/operations.ts';
 
 const database = useOpened();
 /** The API is what strangers talk to; the rest is pages. */
@@ -38,6 +40,7 @@ beforeAll(async () => {
     sender: 'me@example.com',
     webhooks: { allowedRanges: [] },
     mailbox: true,
+    provider: listedProvider,
     metrics,
     announcements: {
       watch: async (_: string, ids: readonly string[]) => ({ ids, stop: () => undefined }),
@@ -54,7 +57,8 @@ beforeAll(async () => {
   http = await listen(app, { host: '127.0.0.1', port: 0 });
   token = await tokenOf('fuzz');
   const [delivery = ''] = await enqueue(database());
-  ground = { delivery, document: await makeDocument(), plans };
+  const operation = await ask(database(), listedProvider, { action: 'reset', branch: 'busy' });
+  ground = { delivery, document: await makeDocument(), operation, plans };
 });
 afterAll(async () => {
   await http?.close(0);
