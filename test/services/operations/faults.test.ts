@@ -33,8 +33,11 @@ const left = {
   polled: { outcome: 'unknown', steps: ['intend', 'issued', 'polled'] },
 } as const;
 
-async function leftBehind(steps: readonly ('intend' | 'issued' | 'polled')[]): Promise<string> {
-  const id = await ask(database(), { name: steps.join() || 'claimed' });
+async function leftBehind(
+  name: string,
+  steps: readonly ('intend' | 'issued' | 'polled')[],
+): Promise<string> {
+  const id = await ask(database(), { name });
   const db = database();
   const fields = { owner: 'killed', lease_ms: 60_000, deadline_ms: 60_000 };
   await transaction(db, (tx) => claim(tx, dbops, 'claim', { limit: 1, where: { id }, ...fields }));
@@ -54,20 +57,18 @@ async function leftBehind(steps: readonly ('intend' | 'issued' | 'polled')[]): P
 describe('a branch whose worker died', () => {
   it.each(Object.entries(left))(
     'is free again by the reaper alone, by no other hand, after it was %s',
-    async (_, { outcome, steps }) => {
-      const id = await leftBehind(steps);
+    async (name, { outcome, steps }) => {
+      const id = await leftBehind(name, steps);
       await forceRun(database(), id, `${settle}, deadline_at = now()`);
       await transaction(database(), (tx) => sweep(tx, dbops, 'deadline', { limit: 100 }));
       expect(await readRun(database(), id)).toMatchObject({ status: 'failed', outcome });
-      expect(await ask(database(), { name: steps.join() || 'claimed' })).toEqual(
-        expect.any(String),
-      );
+      expect(await ask(database(), { name })).toEqual(expect.any(String));
     },
   );
 
   it('is free again by a declared transition of an operator while nothing was issued', async () => {
     const queued = await ask(database(), { name: 'queued' });
-    const claimed = await leftBehind([]);
+    const claimed = await leftBehind('canceled', []);
     for (const id of [queued, claimed]) {
       const cancel = () => transaction(database(), (tx) => cancelOperation(tx, id, 'grace'));
       expect(await cancel()).toMatchObject({ outcome: 'canceled' });
