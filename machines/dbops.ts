@@ -291,8 +291,8 @@ export const dbops = statusMachine({
     failed: {
       type: 'final',
       description:
-        'It did not come about, or nobody knows: ‘not_issued’ changed nothing, ‘failed’ began and ' +
-        'did not end well, ‘unknown’ is to be looked up at the provider.',
+        'It did not come about, or nobody knows: ‘not_issued’ changed nothing, ‘failed’ began ' +
+        'and did not end well, ‘unknown’ is to be looked up at the provider.',
     },
     canceled: { type: 'final', description: 'Somebody took it back before anything was started.' },
   },

@@ -1,5 +1,5 @@
-// Several sketches of a machine that is too large for one picture: the whole with some of its states
-// closed, and each of these alone. docs/machines/ draws them.
+// Several sketches of a machine that is too large for one picture: the whole with some of its
+// states closed, and each of these alone. docs/machines/ draws them.
 //
 // - Closed are the states with others in them, in a region that has more than a dozen. A small
 //   machine is its own overview and has no parts.

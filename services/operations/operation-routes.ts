@@ -127,8 +127,8 @@ export function operationRoutes(options: OperationRoutesOptions): readonly Route
     operation: 'followOperation',
     summary: 'Follow the transitions of an operation from the first one on, to its end',
     description:
-      'The id of an event is its `seq`. The last event is `ended`, which comes again to who comes ' +
-      'back behind it; then the stream ends. Close an EventSource there, or it asks again.',
+      'The id of an event is its `seq`. The last event is `ended`, which comes again to who ' +
+      'comes back behind it; then the stream ends. Close an EventSource there, or it asks again.',
     params,
     events: { transition: operationEntry, ended: operationEnd },
     problems: [kinds.operationNotFound, kinds.unknownEvent],

@@ -24,8 +24,8 @@ export function branchTool(provider: Pick<Provider, 'name' | 'nameFault'>): Tool
     name: 'branch.reset',
     version: 1,
     description:
-      'Brings the data of its parent back into a database branch. What was in the branch is gone, ' +
-      'unless keepAs names a new branch for it.',
+      'Brings the data of its parent back into a database branch. What was in the branch is ' +
+      'gone, unless keepAs names a new branch for it.',
     risk: 'high',
     input: z.strictObject({ branch: name, keepAs: name.optional() }),
     async run(tx, { branch, keepAs }, { proposal, step, proposer }) {

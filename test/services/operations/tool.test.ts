@@ -1,4 +1,5 @@
-// The tool `branch.reset`, by the real executor: the operation exists exactly when the receipt does.
+// The tool `branch.reset`, by the real executor: the operation exists when the receipt does, and
+// only then.
 
 import { describe, expect, it } from 'vitest';
 import { transaction } from '../../../persistence/transaction.ts';

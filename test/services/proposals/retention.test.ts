@@ -30,7 +30,7 @@ const left = async (table: string, column: string) => {
   return rows.map(({ id }) => id);
 };
 
-it('plans that ended 90 days ago go with all of theirs, but for what would come again', async () => {
+it('plans that ended 90 days ago go with all of theirs, if nothing comes again', async () => {
   const done = async (days: number) => {
     const { id } = await carriedOut(database(), tools, [writing(randomUUID())]);
     await finishedDaysAgo(id, days);
