@@ -81,7 +81,7 @@ export async function listOperations(
     .execute();
 }
 
-/** Reads the transitions of an operation behind a seq, oldest first, without its renewals. */
+/** Reads an operation's transitions behind a seq, oldest first. Renewals are not among them. */
 export async function readOperationJournal(db: Kysely<Schema>, id: string, after = 0) {
   return await db
     .selectFrom('fencepost.journal')

@@ -2,7 +2,8 @@
 // with it, and the body that it would take.
 
 import type { Database } from '../../persistence/database.ts';
-import { type Route, routeName } from '../../services/http/route.ts';
+import type { Route } from '../../services/http/route.ts';
+import type { FuzzCase } from './fuzz-cases.ts';
 import { doing, step } from './plan-tools.ts';
 import { approved, proposed, toolsWith, watched, writing } from './plans.ts';
 import { plansOn } from './proposal-api.ts';
@@ -11,6 +12,9 @@ const broken = doing('broken', async () => {
   throw new Error('for a test');
 });
 
+export type FuzzedPlans = Awaited<ReturnType<typeof openFuzzedPlans>>;
+
+/** Makes the plans, with an executor that who opens them closes. */
 export async function openFuzzedPlans(database: Database) {
   const tools = toolsWith(broken);
   const executor = watched(database, tools);
@@ -28,19 +32,19 @@ export async function openFuzzedPlans(database: Database) {
     compensate: failed,
     events: failed,
   };
-  const isPlans = ({ path }: Route) => path.startsWith('/v1/proposals');
-  const wordOf = ({ path }: Route) => path.split('/')[4] ?? '';
-
   return {
     plans: plansOn(executor, tools),
-    idFor: (route: Route) => (isPlans(route) ? (ids[wordOf(route)] ?? failed) : undefined),
-    bodyFor(route: Route): object | undefined {
-      if (routeName(route) === 'POST /v1/proposals') {
-        const { tool, arguments: given } = writing('fuzz');
-        return { steps: [{ tool, arguments: given }], rationale: 'fuzz' };
-      }
-      if (!isPlans(route)) return undefined;
-      return wordOf(route) === 'approve' ? { planHash: waiting.planHash } : { reason: 'fuzz' };
+    /** The case of a route of proposals. */
+    caseOf({ path }: Route): FuzzCase {
+      if (!path.startsWith('/v1/proposals')) return {};
+      const word = path.split('/')[4] ?? '';
+      const bodies: Readonly<Record<string, () => object[]>> = {
+        '': () => [{ steps: [writing('fuzz')], rationale: 'fuzz' }],
+        approve: () => [{ planHash: waiting.planHash }],
+        reject: () => [{ reason: 'fuzz' }],
+      };
+      const own = bodies[word];
+      return { params: { id: ids[word] ?? failed }, ...(own && { bodies: own }) };
     },
     close: () => executor.stop(0),
   };

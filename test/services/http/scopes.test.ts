@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { type Route, routeName } from '../../../services/http/route.ts';
 import { allScopes } from '../../../services/http/scopes.ts';
 import { routesOf } from '../../../services/routes.ts';
+import { listedProvider } from '../../support/listed-provider.ts';
 import { openApi, readiness, tokenOf, uncalled } from '../../support/open-api.ts';
 import { useOpened } from '../../support/opened.ts';
 
@@ -50,6 +51,14 @@ const decided: Readonly<Record<string, string>> = {
   'POST /v1/proposals/{id}/execute': 'proposals:execute',
   'GET /v1/proposals/{id}/events': 'proposals:read',
   'GET /v1/tools': 'proposals:read',
+  'GET /v1/branches': 'operations:read',
+  'POST /v1/branches': 'operations:write',
+  'POST /v1/branches/{name}/resets': 'operations:write',
+  'DELETE /v1/branches/{name}': 'operations:write',
+  'GET /v1/operations': 'operations:read',
+  'GET /v1/operations/{id}': 'operations:read',
+  'POST /v1/operations/{id}/cancel': 'operations:write',
+  'GET /v1/operations/{id}/events': 'operations:read',
   'GET /metrics': 'metrics:read',
   'GET /dev/mailbox': 'local',
   'GET /openapi.json': 'public',
@@ -68,6 +77,7 @@ const whole = () =>
       webhooks: { allowedRanges: [] },
       announcements: { watch: async () => ({ ids: [], stop: () => undefined }) },
       mailbox: true,
+      provider: listedProvider,
       metrics: { read: async () => '' },
     },
     readiness,

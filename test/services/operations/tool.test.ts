@@ -1,5 +1,5 @@
-// The tool `branch.reset`, by the real executor: the operation exists when the receipt does, and
-// only then.
+// The tool `branch.reset`, by the real executor: the operation exists exactly when the step's
+// receipt does.
 
 import { describe, expect, it } from 'vitest';
 import { transaction } from '../../../persistence/transaction.ts';

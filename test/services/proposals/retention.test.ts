@@ -30,7 +30,7 @@ const left = async (table: string, column: string) => {
   return rows.map(({ id }) => id);
 };
 
-it('plans that ended 90 days ago go with all of theirs, if nothing comes again', async () => {
+it('plans that ended 90 days ago go with all of theirs, but not what holds a place', async () => {
   const done = async (days: number) => {
     const { id } = await carriedOut(database(), tools, [writing(randomUUID())]);
     await finishedDaysAgo(id, days);
