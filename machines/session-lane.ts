@@ -221,8 +221,8 @@ export const lane = session.createStateConfig({
     unconfirmed: {
       tags: 'unconfirmed',
       description:
-        'The network or the server died before it answered: neither saved nor failed. The same ' +
-        'save is sent again until there is an answer.',
+        'The network or the server died before it answered: neither saved nor failed. ' +
+        'The same save is sent again until there is an answer.',
       after: { retry: { guard: 'isOnline', target: 'saving', actions: retry } },
       on: {
         ...editing,

@@ -2,7 +2,8 @@
 // whose findings become named problems of their fields.
 //
 // - Bodies are JSON in UTF-8. Bytes that are not would be replaced in silence, so they are refused.
-// - They are bounded, in bytes and in depth: what JSON.parse takes, JSON.stringify and whoever walks
+// - They are bounded, in bytes and in depth: what JSON.parse takes, JSON.stringify and whoever
+//   walks
 //   the value may not bear.
 // - Without a schema there is nothing to send: an unknown parameter or a body is refused.
 

@@ -115,8 +115,8 @@ describe('a sketch', () => {
       {
         name: 'four_eyes',
         words:
-          '(“four eyes” is ‘never’ or (“four eyes” is ‘high-risk’ and (“risk” is ‘low’ or ' +
-          '“risk” is ‘medium’))), ' +
+          '(“four eyes” is ‘never’ or (“four eyes” is ‘high-risk’ and ' +
+          '(“risk” is ‘low’ or “risk” is ‘medium’))), ' +
           '“approved by” is empty or “approved by” is not “proposer”',
       },
     ]);

@@ -1,5 +1,5 @@
-// Starts the one Postgres of a test run, and builds the programs that tests start. Called by vitest,
-// once for each project that needs a database.
+// Starts the one Postgres of a test run, and builds the programs that tests start. Called by
+// vitest, once for each project that needs a database.
 
 import type { TestProject } from 'vitest/node';
 import { buildPrograms } from './programs.ts';

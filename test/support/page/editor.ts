@@ -1,12 +1,8 @@
 // The test page: a record in a form, edited by fencepost/client in a real browser. It is bundled by
 // editor-page.ts, and shows all of what a session says, so that tests look at what people see.
 
-import {
-  type DocumentSession,
-  describeStatus,
-  openDocument,
-  type SessionSnapshot,
-} from '../../../client/index.ts';
+import { type DocumentSession, openDocument, type SessionSnapshot } from '../../../client/index.ts';
+import { describeStatus } from '../../../client/words.ts';
 import { record } from '../../../kinds/record.ts';
 import { resolveConflict } from './conflict-panel.ts';
 import { showDrafts } from './draft-list.ts';

@@ -1,5 +1,5 @@
-// Branch operations in the crash sweep: two resets by the real workers, against the fake Neon, which
-// lives here and knows what it accepted.
+// Branch operations in the crash sweep: two resets by the real workers, against the fake Neon,
+// which lives here and knows what it accepted.
 //
 // - The answer to the first call is lost, though it was accepted; the second one is refused at
 //   first.
