@@ -18,6 +18,12 @@ function channel(name: string): Channel | null {
 }
 
 /**
+ * Where a page is left by a link or a reload, Chromium says `visible` until after `pagehide`: what
+ * is sent then must outlive the page all the same.
+ */
+let isLeft = false;
+
+/**
  * `pagehide` and `visibilitychange` both fire when a tab is closed; `freeze` and `resume` are
  * Chromium's. Source: https://developer.chrome.com/docs/web-platform/page-lifecycle-api
  */
@@ -33,10 +39,12 @@ function listen(hear: (event: PageEvent) => void): () => void {
   on(document, 'freeze', () => hear('sleep'));
   on(document, 'resume', () => hear('wake'));
   on(window, 'pagehide', (event) => {
+    isLeft = true;
     hear('hide');
     if (isPersisted(event)) hear('sleep');
   });
   on(window, 'pageshow', (event) => {
+    isLeft = false;
     if (isPersisted(event)) hear('wake');
   });
   on(window, 'online', () => hear('online'));
@@ -45,7 +53,7 @@ function listen(hear: (event: PageEvent) => void): () => void {
 }
 
 const page: Page = {
-  isHidden: () => document.visibilityState === 'hidden',
+  isHidden: () => isLeft || document.visibilityState === 'hidden',
   isOnline: () => navigator.onLine,
   listen,
 };

@@ -1,5 +1,5 @@
-// `fencepost/client/words`: the status of a session as a sentence, for pages that have none of their
-// own. An entry of its own, because a page with its own words need not load these.
+// `fencepost/client/words`: the status of a session as a sentence, for pages that have none of
+// their own. An entry of its own, because a page with its own words need not load these.
 
 import type { Safety, Status } from './status.ts';
 

@@ -71,15 +71,17 @@ export async function insertReceipt(tx: Tx, receipt: NewReceipt): Promise<void> 
     `.execute(tx);
 }
 
-/** Reads the receipts of a proposal, in order. */
+/** Reads the receipts of a proposal from a step on, in order. */
 export async function readReceipts(
   db: Kysely<Schema>,
   proposal: string,
+  from = 0,
 ): Promise<readonly Receipt[]> {
   const rows = await db
     .selectFrom('fencepost.proposal_receipt')
     .select(['index', 'outcome', 'output', 'error', 'fence', 'at'])
     .where('proposal', '=', proposal)
+    .where('index', '>=', from)
     .orderBy('index')
     .execute();
   return rows as readonly Receipt[];
@@ -115,34 +117,31 @@ export async function lockProposal(tx: Tx, id: string): Promise<ProposalRow | un
 }
 
 export interface Page {
-  readonly status?: string;
+  readonly status?: string | undefined;
+  readonly proposer?: string | undefined;
   /** The id behind which the page begins. Newest come first. */
-  readonly after?: string;
+  readonly after?: string | undefined;
   readonly limit: number;
 }
 
 /** Reads a page of proposals, the newest first. */
-export async function readProposals(db: Kysely<Schema>, { status, after, limit }: Page) {
+export async function readProposals(db: Kysely<Schema>, page: Page) {
+  const { status, proposer, after, limit } = page;
   let query = selectProposals(db);
   if (status !== undefined) query = query.where('status', '=', status);
+  if (proposer !== undefined) query = query.where('proposer', '=', proposer);
   if (after !== undefined) query = query.where('id', '<', after);
   return await query.orderBy('id', 'desc').limit(limit).execute();
 }
 
-/** The proposal that continues or compensates this one and was not turned down, if there is one. */
-export async function readLinked(
-  db: Kysely<Schema>,
-  linkedTo: string,
-  link: string,
-): Promise<string | undefined> {
-  const row = await db
+/** The proposals that continue or compensate this one and were not turned down: one of each. */
+export async function readLinked(db: Kysely<Schema>, linkedTo: string) {
+  return await db
     .selectFrom('fencepost.proposal')
-    .select('id')
+    .select(['id', 'link'])
     .where('linked_to', '=', linkedTo)
-    .where('link', '=', link)
     .where('status', 'not in', ['rejected', 'expired'])
-    .executeTakeFirst();
-  return row?.id;
+    .execute();
 }
 
 /** Marks where a tool begins, so that what it did can be taken back. */

@@ -15,6 +15,8 @@ export interface Entry {
   readonly kind: Kind | 'other';
   readonly method: string;
   readonly path: string;
+  /** The name of the branch that the path is of. */
+  readonly branch: string | undefined;
   /** It changed something, or will. */
   accepted: boolean;
   /** Null: the caller never got an answer. */
@@ -197,7 +199,9 @@ export async function openFakeNeon(): Promise<FakeNeon> {
     const path = decodeURI(asked.split('?')[0] ?? '');
     const kind = kindOf(method, path);
     const body = await bodyOf(request);
-    const entry: Entry = { kind, method, path, accepted: false, status: null };
+    const [, at] = /\/branches\/([^/]+)/.exec(path) ?? [];
+    const branch = branches.find((each) => each.id === at)?.name;
+    const entry: Entry = { kind, method, path, branch, accepted: false, status: null };
     journal.push(entry);
     const isChange = ['create', 'restore', 'delete'].includes(kind);
     const isKnown = request.headers.authorization === `Bearer ${key}`;

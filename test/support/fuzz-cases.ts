@@ -9,9 +9,12 @@ import { type Route, routeName } from '../../services/http/route.ts';
 export interface FuzzGround {
   readonly delivery: string;
   readonly document: string;
+  /** The cases of proposals. */
+  readonly plans: { caseOf(route: Route): FuzzCase };
+  readonly operation: string;
 }
 
-interface FuzzCase {
+export interface FuzzCase {
   readonly params?: Readonly<Record<string, string>>;
   /** What the body of a right request is, one of these, as they are at the moment. */
   readonly bodies?: () => readonly object[];
@@ -43,9 +46,17 @@ const cases: Readonly<Record<string, FuzzCase>> = {
     bodies: () => [{ ...save(), expectedVersion: 2 }],
   },
   'PUT /v1/documents/{id}/grants/{grantee}': { bodies: () => [{ access: 'reader' }] },
+  'POST /v1/branches': { bodies: () => [{ name: randomUUID(), parent: 'main' }] },
+  'POST /v1/branches/{name}/resets': {
+    params: { name: 'dev' },
+    bodies: () => [{}, { keepAs: randomUUID() }],
+  },
+  'DELETE /v1/branches/{name}': { params: { name: 'leaf' } },
 };
 
-function paramsOf(path: string, { delivery, document }: FuzzGround): FuzzCase['params'] {
+function paramsOf(path: string, ground: FuzzGround): FuzzCase['params'] {
+  const { delivery, document, operation } = ground;
+  if (path.startsWith('/v1/operations/')) return { id: operation };
   if (path.startsWith('/v1/deliveries/')) return { id: delivery };
   if (path.startsWith('/v1/documents/')) return { id: document, version: '1', grantee: 'grace' };
   if (path.startsWith('/v1/machines/')) return { id: 'outbox' };
@@ -54,5 +65,6 @@ function paramsOf(path: string, { delivery, document }: FuzzGround): FuzzCase['p
 
 export function fuzzCaseOf(route: Route, ground: FuzzGround): FuzzCase {
   const query = route.path === '/v1/documents/events' ? { query: `id=${ground.document}` } : {};
-  return { params: { ...paramsOf(route.path, ground) }, ...query, ...cases[routeName(route)] };
+  const own = { ...cases[routeName(route)], ...ground.plans.caseOf(route) };
+  return { params: { ...paramsOf(route.path, ground) }, ...query, ...own };
 }

@@ -14,8 +14,11 @@ import { routesOf } from '../../../services/routes.ts';
 import { checkAnswer, routeAt } from '../../support/api-client.ts';
 import { enqueue } from '../../support/deliveries.ts';
 import { type FuzzGround, fuzzCaseOf } from '../../support/fuzz-cases.ts';
+import { type FuzzedPlans, openFuzzedPlans } from '../../support/fuzzed-plans.ts';
+import { listedProvider } from '../../support/listed-provider.ts';
 import { keys, readiness, tokenOf } from '../../support/open-api.ts';
 import { useOpened } from '../../support/opened.ts';
+import { ask } from '../../support/operations.ts';
 
 const database = useOpened();
 /** The API is what strangers talk to; the rest is pages. */
@@ -26,14 +29,18 @@ let http: Listener;
 let token: string;
 let ground: FuzzGround;
 let table: readonly Route[];
+let plans: FuzzedPlans;
 
 beforeAll(async () => {
   const metrics = openMetrics({ machines: [] });
+  plans = await openFuzzedPlans(database());
   const options = {
+    plans: plans.plans,
     database: database(),
     sender: 'me@example.com',
     webhooks: { allowedRanges: [] },
     mailbox: true,
+    provider: listedProvider,
     metrics,
     announcements: {
       watch: async (_: string, ids: readonly string[]) => ({ ids, stop: () => undefined }),
@@ -50,9 +57,13 @@ beforeAll(async () => {
   http = await listen(app, { host: '127.0.0.1', port: 0 });
   token = await tokenOf('fuzz');
   const [delivery = ''] = await enqueue(database());
-  ground = { delivery, document: await makeDocument() };
+  const operation = await ask(database(), listedProvider, { action: 'reset', branch: 'busy' });
+  ground = { delivery, document: await makeDocument(), operation, plans };
 });
-afterAll(() => http?.close(0));
+afterAll(async () => {
+  await http?.close(0);
+  await plans?.close();
+});
 
 /** A document of the caller's own, by the API itself. */
 async function makeDocument(): Promise<string> {
