@@ -45,6 +45,7 @@ import { openProvider, startOperations } from './services/operations/start.ts';
 import { branchTool } from './services/operations/tool.ts';
 import { startOwnPostgres } from './services/own-postgres.ts';
 import { noteDelete, noteWrite } from './services/proposals/notes.ts';
+import { proposalBatches } from './services/proposals/retention.ts';
 import { startProposals } from './services/proposals/start.ts';
 import { toolRegistry } from './services/proposals/tools.ts';
 import { openReadiness, type Readiness } from './services/readiness.ts';
@@ -182,20 +183,21 @@ async function start(self: Process): Promise<void> {
   const ground = { ...self, database, wakes, onHurry };
   const announcements = startDocuments(ground);
   const provider = openProvider(ground);
-  const shared = { database, sender, announcements, metrics, provider };
-  const options = { ...shared, mailbox: mailbox !== undefined };
-  served = { database, routes: routesOf({ ...options, ...(webhooks && { webhooks }) }, readiness) };
   // Again, because it closes before what its routes need; the first one is for a start that fails.
   shutdown.defer('http', closeHttp, config.shutdownGraceMs + lastResortMs);
   // What a plan may consist of. Another domain's tools are another line each.
   const mails = deliveryTool({ sender, ...(webhooks && { webhooks }) });
   const branches = provider ? [branchTool(provider)] : [];
   const tools = toolRegistry([noteWrite, noteDelete, mails, ...documentTools, ...branches]);
-  const retention = startRetention({ database, log, more: operationBatches });
+  const more = (limit: number) => ({ ...operationBatches(limit), ...proposalBatches(limit) });
+  const retention = startRetention({ database, log, more });
   shutdown.defer('retention', retention.close);
-  startProposals(ground, tools);
+  const plans = startProposals(ground, tools);
   startOperations(ground, provider);
   startDeliveries(ground, channels);
+  const options = { database, sender, announcements, metrics, provider, plans };
+  const all = { ...options, mailbox: mailbox !== undefined, ...(webhooks && { webhooks }) };
+  served = { database, routes: routesOf(all, readiness) };
   readiness.begin(database);
 
   if (!config.databaseUrl) await writeRunning(runningFile, { pid: process.pid, url: http.url });

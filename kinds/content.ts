@@ -84,10 +84,11 @@ function isClean(value: unknown, depth: number): boolean {
     for (let i = 0; i < value.length; i += 1) if (!isClean(value[i], depth + 1)) return false;
     return true;
   }
-  return (
-    !Object.keys(value).some((name) => textFault(name)) &&
-    Object.values(value).every((each) => isClean(each, depth + 1))
-  );
+  const object = value as Readonly<Record<string, unknown>>;
+  for (const name of Object.keys(object)) {
+    if (textFault(name) !== undefined || !isClean(object[name], depth + 1)) return false;
+  }
+  return true;
 }
 
 /** Finds what is no JSON, or would not come back as it was sent. */

@@ -31,8 +31,8 @@ export function shapeProblems(content: Json, rules: EntryRules): readonly Conten
   const table = member(content, name);
   if (!isObject(table)) return wrong(pointerTo('', name), `"${name}" is an object, by id.`);
   const found: ContentProblem[] = [];
-  for (const [id, value] of Object.entries(table)) {
-    const fault = faultOf(id, value);
+  for (const id of Object.keys(table)) {
+    const fault = faultOf(id, table[id]);
     if (fault) found.push({ ...fault, pointer: pointerTo(pointerTo('', name), id) });
     if (found.length >= mostProblems) break;
   }

@@ -19,11 +19,12 @@ function faultOf(id: string, value: unknown): { code: string; detail: string } |
     return { code: 'bad_cell', detail: 'A cell is named by its column and row, such as B7.' };
   }
   if (value === '') return { code: 'empty_cell', detail: 'An empty cell is left out.' };
-  if (!['string', 'number', 'boolean'].includes(typeof value)) {
-    return { code: 'bad_cell_value', detail: 'A cell holds a text, a number, true or false.' };
+  if (typeof value === 'string') {
+    if (value.length <= longestCell) return undefined;
+    return { code: 'too_long', detail: `A cell holds at most ${longestCell} characters.` };
   }
-  if (typeof value !== 'string' || value.length <= longestCell) return undefined;
-  return { code: 'too_long', detail: `A cell holds at most ${longestCell} characters.` };
+  if (typeof value === 'number' || typeof value === 'boolean') return undefined;
+  return { code: 'bad_cell_value', detail: 'A cell holds a text, a number, true or false.' };
 }
 
 export const spreadsheet: Kind = {

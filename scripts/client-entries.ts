@@ -3,6 +3,7 @@
 
 export const clientEntries = {
   client: 'client/index.ts',
+  words: 'client/words.ts',
   testing: 'client/testing/index.ts',
   'kinds/record': 'kinds/record.ts',
   'kinds/spreadsheet': 'kinds/spreadsheet.ts',

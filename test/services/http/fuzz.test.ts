@@ -14,6 +14,7 @@ import { routesOf } from '../../../services/routes.ts';
 import { checkAnswer, routeAt } from '../../support/api-client.ts';
 import { enqueue } from '../../support/deliveries.ts';
 import { type FuzzGround, fuzzCaseOf } from '../../support/fuzz-cases.ts';
+import { type FuzzedPlans, openFuzzedPlans } from '../../support/fuzzed-plans.ts';
 import { listedProvider } from '../../support/listed-provider.ts';
 import { keys, readiness, tokenOf } from '../../support/open-api.ts';
 import { useOpened } from '../../support/opened.ts';
@@ -28,17 +29,22 @@ let http: Listener;
 let token: string;
 let ground: FuzzGround;
 let table: readonly Route[];
+let plans: FuzzedPlans;
 
 beforeAll(async () => {
   const metrics = openMetrics({ machines: [] });
+  plans = await openFuzzedPlans(database());
   const options = {
+    plans: plans.plans,
     database: database(),
     sender: 'me@example.com',
     webhooks: { allowedRanges: [] },
     mailbox: true,
     provider: listedProvider,
     metrics,
-    announcements: { watch: async () => ({ ids: [], stop: () => undefined }) },
+    announcements: {
+      watch: async (_: string, ids: readonly string[]) => ({ ids, stop: () => undefined }),
+    },
   };
   table = routesOf(options, readiness);
   const app = createApp({
@@ -52,9 +58,12 @@ beforeAll(async () => {
   token = await tokenOf('fuzz');
   const [delivery = ''] = await enqueue(database());
   const operation = await ask(database(), listedProvider, { action: 'reset', branch: 'busy' });
-  ground = { delivery, document: await makeDocument(), operation };
+  ground = { delivery, document: await makeDocument(), operation, plans };
 });
-afterAll(() => http?.close(0));
+afterAll(async () => {
+  await http?.close(0);
+  await plans?.close();
+});
 
 /** A document of the caller's own, by the API itself. */
 async function makeDocument(): Promise<string> {

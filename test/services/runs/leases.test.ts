@@ -29,14 +29,17 @@ async function read({ db }: Database, id: string) {
 const lapse = (database: Database) =>
   transaction(database, (tx) => sweep(tx, outbox, 'lease.expired', { limit: 100 }));
 
-/** Another owner takes the run away, as after a lapse. */
-async function takeAway(database: Database, id: string): Promise<void> {
-  await force(database, id, older);
-  await lapse(database);
-  await force(database, id, 'next_attempt_at = now()');
-  const options = { limit: 1, where: { id }, owner: 'another', lease_ms: 60_000 };
-  await transaction(database, (tx) => claim(tx, outbox, 'claim', options));
-}
+/**
+ * Another owner has the run, as after a lapse and a claim. In one statement: between two a
+ * heartbeat might renew the lease, or this worker claim the run itself.
+ */
+const takeAway = (database: Database, id: string): Promise<void> =>
+  force(
+    database,
+    id,
+    `attempts = attempts + 1, lease_losses = lease_losses + 1, seq = seq + 2,
+      lease_owner = 'another', lease_expires_at = now() + interval '1 hour'`,
+  );
 
 const one = async (database: Database): Promise<string> => (await enqueue(database))[0] ?? '';
 
