@@ -153,6 +153,11 @@ export function startSession(options: SessionOptions, world: SessionWorld): Core
       send({ type: 'document.gone', problem });
       return;
     }
+    // The stream may have been opened by another page, for whom it saw: what is so, a request says.
+    if (type === 'missing') {
+      send({ type: 'document.missed' });
+      return;
+    }
     const save = remote.numberOf(String(members['saveId']));
     if (save !== undefined) {
       send({ type: 'save.announced', save });

@@ -56,7 +56,12 @@ const following = {
     current: {
       description: 'Shows the newest version that it knows of.',
       always: { guard: and(['isBehindOthers', not('isUnsaved')]), target: 'catchingUp' },
-      on: { show: 'catchingUp', wake: 'catchingUp', 'stream.opened': 'catchingUp' },
+      on: {
+        show: 'catchingUp',
+        wake: 'catchingUp',
+        'stream.opened': 'catchingUp',
+        'document.missed': 'catchingUp',
+      },
     },
     catchingUp: {
       description: 'Reads the stored version, and takes it over unless the page holds.',
@@ -226,7 +231,6 @@ export const lane = session.createStateConfig({
       after: { retry: { guard: 'isOnline', target: 'saving', actions: retry } },
       on: {
         ...editing,
-        ...answersWeighed,
         ...choosingLater,
         online: { target: 'saving', actions: retry },
         show: { guard: 'isOnline', target: 'saving', actions: retry },

@@ -50,7 +50,5 @@ describe('/docs', () => {
     await page.getByText('Idempotency-Key').or(page.getByText('idempotency-key')).first().waitFor();
     expect(said).toEqual([]);
     expect(asked.filter((each) => !each.startsWith(url) && !each.startsWith('data:'))).toEqual([]);
-    const shot = process.env['SHOT'];
-    if (shot) await page.screenshot({ path: shot, fullPage: true });
   });
 });

@@ -57,6 +57,8 @@ export interface FakeNeon {
   /** When a branch says that it is ready, beside its operation. */
   readiness: 'with' | 'before' | 'after';
   rule(kind: Kind, then: Then, times?: number): void;
+  /** Takes the rules for a kind back. */
+  forget(kind: Kind): void;
   /** Calls at each request, once it is in the journal and before it is answered. */
   onRequest: (entry: Entry) => void;
   addBranch(name: string, parent?: string, isProtected?: boolean): void;
@@ -230,6 +232,9 @@ export async function openFakeNeon(): Promise<FakeNeon> {
     readiness: 'with',
     onRequest: () => undefined,
     rule: (kind, then, times = 1) => void rules.push({ kind, then, times }),
+    forget(kind) {
+      for (const rule of rules) if (rule.kind === kind) rule.times = 0;
+    },
     addBranch(name, parent, isProtected = false) {
       const source = branches.find((each) => each.name === parent);
       const from = source && { parent_id: source.id };

@@ -147,7 +147,6 @@ export function historyOf(at: Stage) {
       if (thrownAt !== undefined && after.version > thrownAt) {
         find(`version ${after.version} of ${after.writer} had been thrown away`);
       }
-      if (before.writer === after.writer) continue;
       const page = after.writer.replace(/-id-\d+$/, '');
       const has = new Set(marksOf(after.content));
       // What a user chose away is gone from the version on top of it too, as it is meant to be.

@@ -72,12 +72,14 @@ const edit: Step = (walk, { page, session }) => {
   session.edit((content: unknown) => walk.history.content(mark, content));
 };
 
-const rebase: Step = ({ history, dice }, { page, session }) => {
+const rebase: Step = ({ at, history, dice }, { page, session }) => {
   const takesMine = dice.chance(0.3);
   session.rebase(({ mine, merge }) => {
     if (!takesMine && merge) return merge.content;
-    // Mine over theirs: whatever is stored by now was looked at.
-    for (let version = 1; version <= 200; version += 1) history.named(page.name, version);
+    // Mine over theirs: what was looked at is stored by now. What comes later was not.
+    for (let { version } = at.stored(); version > 0; version -= 1) {
+      history.named(page.name, version);
+    }
     return mine;
   });
 };
@@ -277,6 +279,8 @@ function note(walk: Walk): void {
   for (const desk of walk.desks) {
     if (walk.sick) desk.trouble = true;
     else if (!desk.frozen && desk.session.getSnapshot().safe !== 'page') desk.trouble = false;
+    // From here on its base is its own newest version: it has no past to be in conflict with.
+    if (desk.choosing === 0 && desk.session.getSnapshot().status === 'saved') desk.wentBack = false;
   }
 }
 

@@ -18,7 +18,7 @@ import { seedOfRun } from '../../support/properties.ts';
 
 const database = useOpened();
 const seed = seedOfRun('operation scripts');
-const lives = Number(process.env['LIVES'] ?? 12);
+const lives = Number(process.env['LIVES'] ?? 6);
 
 const refusals = [
   { status: 423, body: ownError('locked') },
