@@ -22,7 +22,7 @@ import { eventRoutes } from './event-routes.ts';
 import { type ExecuteRoutesOptions, executeRoutes } from './execute-routes.ts';
 import type { Executor } from './executor.ts';
 import { kinds, missing, planProblem } from './problems.ts';
-import { newProposal, type ProposingOptions, propose } from './propose.ts';
+import { newProposal, type ProposingOptions, propose, storableText } from './propose.ts';
 import { list, show } from './show.ts';
 
 export interface ProposalRoutesOptions extends ExecuteRoutesOptions, ProposingOptions {
@@ -38,7 +38,7 @@ const position = z.strictObject({ after: z.uuid() });
 const first = { after: undefined };
 const query = z.strictObject({
   status: status.optional(),
-  proposer: z.string().min(1).max(2000).optional(),
+  proposer: storableText(2000).optional(),
   ...pageQuery,
 });
 

@@ -150,6 +150,8 @@ describe('a plan over HTTP', () => {
     expect(all.slice(0, 3)).toEqual(ids.toReversed());
     expect((await page('limit=1&status=rejected')).items[0]?.id).toBe(ids[1]);
     expect(await page('proposer=nobody')).toEqual({ items: [], next: null });
+    const nul = await ada.call('GET', '/v1/proposals?proposer=%00');
+    expect(nul.status).toBe(400);
     const other = await ada.call('GET', `/v1/proposals?status=failed&cursor=${first.next}`);
     expect(other).toMatchObject({ status: 400, body: { code: 'invalid_query' } });
   });
