@@ -9,7 +9,11 @@ export const clientEntries = {
   'kinds/spreadsheet': 'kinds/spreadsheet.ts',
 } as const;
 
-const description = /\bdescription:\s*'[^']*',/g;
+const text = /'[^']*'/.source;
+const description = new RegExp(
+  `\\bdescription:\\s*${text}(?:\\s*\\+\\s*${text})*(?:,|(?=\\s*}))`,
+  'g',
+);
 
 /** A plugin for Vite. What it takes out leaves its room, so that source maps stay right. */
 export const withoutDescriptions = {

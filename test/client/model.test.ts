@@ -1,7 +1,7 @@
 // The real session does what the machine says. A tour makes every move in every state that it
 // reaches on both, and compares; the shortest ways to all states of the machine are gone on both.
-// Tour and stories together take every arrow. The tour falls the same way each time; SEED and ROUNDS
-// change it.
+// Tour and stories together take every arrow. The tour falls the same way each time; SEED and
+// ROUNDS change it.
 
 import { describe, expect, it } from 'vitest';
 import { settle } from '../../client/testing/index.ts';

@@ -74,7 +74,7 @@ describe('a save', () => {
       body: body(content),
     });
 
-  it('whose id was used for another content is blocked, and the next edit gets its own', async () => {
+  it('whose id had another content is blocked, and the next edit gets its own', async () => {
     const at = stage();
     expect([put(at, a).status, put(at, a).status]).toEqual([200, 200]);
     expect(put(at, b)).toMatchObject({ status: 422, body: { code: 'save_id_reused' } });

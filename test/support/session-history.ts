@@ -46,7 +46,6 @@ export const marksOf = (content: unknown): readonly string[] => {
 export function historyOf(at: Stage) {
   const marks = new Map<string, Mark>();
   const excused = new Set<string>();
-  const named = new Set<string>();
   const findings: string[] = [];
   /** Save ids that were discarded, and the version at which. */
   const thrown = new Map<string, number>();
@@ -151,7 +150,7 @@ export function historyOf(at: Stage) {
       const has = new Set(marksOf(after.content));
       // What a user chose away is gone from the version on top of it too, as it is meant to be.
       const gone = marksOf(before.content).filter((mark) => !has.has(mark) && !excused.has(mark));
-      if (gone.length > 0 && !named.has(`${page}:${before.version}`)) {
+      if (gone.length > 0) {
         find(`version ${after.version} of ${page} overwrote ${gone} of version ${before.version}`);
       }
     }
@@ -214,10 +213,6 @@ export function historyOf(at: Stage) {
     /** From here on, everything the page has must be in its draft. */
     hidden(page: string) {
       for (const mark of marks.values()) if (mark.page === page) mark.hidden = true;
-    },
-    /** A choice named this version: what is in it may go. */
-    named(page: string, version: number) {
-      named.add(`${page}:${version}`);
     },
     /** A discard is over: of what the page had sent before it, nothing may arrive any more. */
     threwAway(saveIds: readonly string[]) {

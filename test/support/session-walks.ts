@@ -72,14 +72,13 @@ const edit: Step = (walk, { page, session }) => {
   session.edit((content: unknown) => walk.history.content(mark, content));
 };
 
-const rebase: Step = ({ at, history, dice }, { page, session }) => {
+const rebase: Step = ({ history, dice }, { session }) => {
   const takesMine = dice.chance(0.3);
-  session.rebase(({ mine, merge }) => {
+  session.rebase(({ mine, theirs, merge }) => {
     if (!takesMine && merge) return merge.content;
-    // Mine over theirs: what was looked at is stored by now. What comes later was not.
-    for (let { version } = at.stored(); version > 0; version -= 1) {
-      history.named(page.name, version);
-    }
+    // Mine over theirs: what was looked at may go, from here on. What came later was not.
+    const has = new Set(marksOf(mine));
+    history.excuse(marksOf(theirs).filter((mark) => !has.has(mark)));
     return mine;
   });
 };
