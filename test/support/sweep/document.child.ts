@@ -1,33 +1,41 @@
-// A service that saves a document and that the crash sweep kills. Its arguments are the saves in
-// their order, as JSON, and where the writer hears of their verdicts; the last one may name a bug.
-//
-// - Who saves does what the browser does: no answer is no verdict, so it sends the same save again.
+// A service of documents that the crash sweep kills. Its arguments are where the writer is told that
+// it serves, and perhaps a bug by its name. The writer answers when it is done.
 
-import { randomUUID } from 'node:crypto';
-import { openSaves, type Save, type SaveOutcome } from '../../../services/documents/save.ts';
+import { sql } from 'kysely';
+import type { Database } from '../../../persistence/database.ts';
+import { isProblem, type Route } from '../../../services/http/route.ts';
+import { serveDocuments } from './document-service.ts';
 import { sweptChild } from './swept-child.ts';
 
-await sweptChild(async (database, [given = '[]', writer = '', mutant]) => {
-  const saves = openSaves(database);
+/** The bug: the receipt is written behind the save that it is of, in another transaction. */
+const receiptBehind =
+  (database: Database) =>
+  (route: Route): Route => {
+    if ('events' in route || route.operation !== 'saveDocument') return route;
+    return {
+      ...route,
+      async handle(context) {
+        const reply = await route.handle(context);
+        if (isProblem(reply)) return reply;
+        await sql`insert into fencepost.document_save (document, writer, save, version, hash)
+          select document, writer, save, version, hash from fencepost.document_revision
+          where save is not null on conflict do nothing`.execute(database.db);
+        return reply;
+      },
+    };
+  };
 
-  async function tell(id: string, { outcome }: SaveOutcome): Promise<void> {
-    const request = { method: 'POST', body: JSON.stringify({ id, outcome }) };
-    await (await fetch(writer, request)).arrayBuffer();
-  }
-
-  /** The bug: another try is another save. */
-  function again(save: Save): Save {
-    if (mutant !== 'another id for another try' || !save.save) return save;
-    return { ...save, save: { ...save.save, id: randomUUID() } };
-  }
-
+await sweptChild(async (database, [writer = '', mutant]) => {
+  const isBad = mutant === 'receipt in another transaction';
+  const service = await serveDocuments(database, (routes) =>
+    isBad ? routes.map(receiptBehind(database)) : routes,
+  );
   return {
     async work() {
-      for (const save of JSON.parse(given) as readonly Save[]) {
-        const outcome = await saves.save(save).catch(() => saves.save(again(save)));
-        await tell(save.save?.id ?? '', outcome);
-      }
+      const { url, token } = service;
+      const served = { method: 'POST', body: JSON.stringify({ url, token }) };
+      await (await fetch(writer, served)).arrayBuffer();
     },
-    close: async () => undefined,
+    close: service.close,
   };
 });
