@@ -1,5 +1,5 @@
-// A service of documents that the crash sweep kills. Its arguments are where the writer is told that
-// it serves, and perhaps a bug by its name. The writer answers when it is done.
+// A service of documents that the crash sweep kills. Its arguments are where the writer is told
+// that it serves, and perhaps a bug by its name. The writer answers when it is done.
 
 import { sql } from 'kysely';
 import type { Database } from '../../../persistence/database.ts';

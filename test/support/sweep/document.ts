@@ -1,5 +1,5 @@
-// Documents in the crash sweep: a writer saves three times over HTTP. What was not answered it sends
-// again, to the same service or to the next one, as a browser does.
+// Documents in the crash sweep: a writer saves three times over HTTP. What was not answered it
+// sends again, to the same service or to the next one, as a browser does.
 //
 // - What the writer was told is kept here, so that it can be held against the receipts.
 
