@@ -41,9 +41,11 @@ import { openOwnKeys, writeOperatorToken } from './services/http/own-keys.ts';
 import { startMailbox } from './services/mailbox/smtp.ts';
 import { type Metrics, openMetrics } from './services/metrics/metrics.ts';
 import { operationBatches } from './services/operations/retention.ts';
-import { startOperations } from './services/operations/start.ts';
+import { openProvider, startOperations } from './services/operations/start.ts';
+import { branchTool } from './services/operations/tool.ts';
 import { startOwnPostgres } from './services/own-postgres.ts';
 import { noteDelete, noteWrite } from './services/proposals/notes.ts';
+import { proposalBatches } from './services/proposals/retention.ts';
 import { startProposals } from './services/proposals/start.ts';
 import { toolRegistry } from './services/proposals/tools.ts';
 import { openReadiness, type Readiness } from './services/readiness.ts';
@@ -180,18 +182,22 @@ async function start(self: Process): Promise<void> {
   const onHurry = (each: () => void) => self.hurries.push(each);
   const ground = { ...self, database, wakes, onHurry };
   const announcements = startDocuments(ground);
-  const options = { database, sender, announcements, metrics, mailbox: mailbox !== undefined };
-  served = { database, routes: routesOf({ ...options, ...(webhooks && { webhooks }) }, readiness) };
+  const provider = openProvider(ground);
   // Again, because it closes before what its routes need; the first one is for a start that fails.
   shutdown.defer('http', closeHttp, config.shutdownGraceMs + lastResortMs);
   // What a plan may consist of. Another domain's tools are another line each.
   const mails = deliveryTool({ sender, ...(webhooks && { webhooks }) });
-  const tools = toolRegistry([noteWrite, noteDelete, mails, ...documentTools]);
-  const retention = startRetention({ database, log, more: operationBatches });
+  const branches = provider ? [branchTool(provider)] : [];
+  const tools = toolRegistry([noteWrite, noteDelete, mails, ...documentTools, ...branches]);
+  const more = (limit: number) => ({ ...operationBatches(limit), ...proposalBatches(limit) });
+  const retention = startRetention({ database, log, more });
   shutdown.defer('retention', retention.close);
-  startProposals(ground, tools);
-  startOperations(ground);
+  const plans = startProposals(ground, tools);
+  startOperations(ground, provider);
   startDeliveries(ground, channels);
+  const options = { database, sender, announcements, metrics, provider, plans };
+  const all = { ...options, mailbox: mailbox !== undefined, ...(webhooks && { webhooks }) };
+  served = { database, routes: routesOf(all, readiness) };
   readiness.begin(database);
 
   if (!config.databaseUrl) await writeRunning(runningFile, { pid: process.pid, url: http.url });

@@ -18,6 +18,12 @@ function channel(name: string): Channel | null {
 }
 
 /**
+ * Where a page is left by a link or a reload, Chromium says `visible` until after `pagehide`: what
+ * is sent then must outlive the page all the same.
+ */
+let isLeft = false;
+
+/**
  * `pagehide` and `visibilitychange` both fire when a tab is closed; `freeze` and `resume` are
  * Chromium's. Source: https://developer.chrome.com/docs/web-platform/page-lifecycle-api
  */
@@ -33,10 +39,12 @@ function listen(hear: (event: PageEvent) => void): () => void {
   on(document, 'freeze', () => hear('sleep'));
   on(document, 'resume', () => hear('wake'));
   on(window, 'pagehide', (event) => {
+    isLeft = true;
     hear('hide');
     if (isPersisted(event)) hear('sleep');
   });
   on(window, 'pageshow', (event) => {
+    isLeft = false;
     if (isPersisted(event)) hear('wake');
   });
   on(window, 'online', () => hear('online'));
@@ -45,19 +53,18 @@ function listen(hear: (event: PageEvent) => void): () => void {
 }
 
 const page: Page = {
-  isHidden: () => document.visibilityState === 'hidden',
+  isHidden: () => isLeft || document.visibilityState === 'hidden',
   isOnline: () => navigator.onLine,
   listen,
 };
 
 /** `crypto.randomUUID` is there in secure contexts only; random bytes are there everywhere. */
 function uuid(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  const hex = [...bytes].map((byte, i) => {
-    const marked = i === 6 ? (byte & 0x0f) | 0x40 : i === 8 ? (byte & 0x3f) | 0x80 : byte;
-    return marked.toString(16).padStart(2, '0') + ([3, 5, 7, 9].includes(i) ? '-' : '');
-  });
-  return hex.join('');
+  const dice = crypto.getRandomValues(new Uint8Array(36));
+  // A template of version 4 and variant 1: each 0 is any digit, the 8 one of 8, 9, a and b.
+  return '00000000-0000-4000-8000-000000000000'.replace(/[08]/g, (digit, i: number) =>
+    (Number(digit) | ((dice[i] ?? 0) & (digit === '8' ? 3 : 15))).toString(16),
+  );
 }
 
 export function browserEnvironment(): Environment {

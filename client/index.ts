@@ -6,4 +6,4 @@ export type { Environment } from './environment.ts';
 export { type DocumentSession, type OpenOptions, openDocument } from './open-document.ts';
 export type { Closed, Flushed } from './saving.ts';
 export type { SessionSnapshot, Sibling } from './session-snapshot.ts';
-export { describeStatus, type Safety, type Status, statusTexts } from './status.ts';
+export type { Safety, Status } from './status.ts';

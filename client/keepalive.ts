@@ -24,3 +24,12 @@ export function keepaliveBudget(): KeepaliveBudget {
     },
   };
 }
+
+const budgets = new WeakMap<object, KeepaliveBudget>();
+
+/** The one budget of a page. */
+export function budgetOf(page: object): KeepaliveBudget {
+  const budget = budgets.get(page) ?? keepaliveBudget();
+  budgets.set(page, budget);
+  return budget;
+}

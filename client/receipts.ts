@@ -21,7 +21,8 @@ export function problemOf(body: unknown, status: number): Problem {
   const { code, detail, errors, limit } = membersOf(body);
   const pointers = (Array.isArray(errors) ? errors : []).flatMap((error) => {
     const { pointer } = membersOf(error);
-    return typeof pointer === 'string' ? [pointer] : [];
+    // Into the content, as the kind has them, and not into the body of the request.
+    return typeof pointer === 'string' ? [pointer.replace(/^\/content(?=\/|$)/, '')] : [];
   });
   return {
     code: textOr(code, `http_${status}`),

@@ -96,7 +96,10 @@ export function startSession(options: SessionOptions, world: SessionWorld): Core
   const siblings = findSiblings({ place, own: slot, drafts, locks });
   const listeners = new Set<() => void>();
 
-  const send = (event: SessionEvent): void => actor.send(event);
+  let isOver = false;
+  const send = (event: SessionEvent): void => {
+    if (!isOver) actor.send(event);
+  };
   const facts = (): Facts => actor.getSnapshot().context;
   const remote = remoteEffects({
     ...{ transport, id, writer, kind, send },
@@ -150,6 +153,11 @@ export function startSession(options: SessionOptions, world: SessionWorld): Core
       send({ type: 'document.gone', problem });
       return;
     }
+    // The stream may have been opened by another page, for whom it saw: what is so, a request says.
+    if (type === 'missing') {
+      send({ type: 'document.missed' });
+      return;
+    }
     const save = remote.numberOf(String(members['saveId']));
     if (save !== undefined) {
       send({ type: 'save.announced', save });
@@ -182,6 +190,7 @@ export function startSession(options: SessionOptions, world: SessionWorld): Core
     actor.subscribe((now) => {
       if (now.matches({ holding: 'ended' })) {
         for (const leave of [leavePage, leaveStream, leaveLock]) leave();
+        isOver = true;
         resolve();
         actor.stop();
       }

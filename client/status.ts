@@ -10,25 +10,15 @@ export type MachineSnapshot = SnapshotFrom<typeof documentSession>;
 /** Where the content is: on the server, in the browser's storage, or in this page alone. */
 export type Safety = 'server' | 'draft' | 'page';
 
-export const statusTexts = {
-  loading: 'Loading',
-  saved: 'Saved',
-  dirty: 'Edited',
-  saving: 'Saving',
-  unconfirmed: 'Not confirmed yet, trying again',
-  settling: 'Finishing what is under way',
-  offline: 'Offline, kept on this device',
-  conflict: 'Somebody else saved first: choose',
-  'signed-out': 'Signed out, sign in to go on',
-  'read-only': 'Read only',
-  gone: 'Deleted, keep it as a new document',
-  blocked: 'Refused, change it to go on',
-} as const;
+const statuses = [
+  ...(['loading', 'saved', 'dirty', 'saving', 'unconfirmed', 'settling', 'conflict'] as const),
+  ...(['signed-out', 'read-only', 'gone', 'blocked'] as const),
+];
 
-export type Status = keyof typeof statusTexts;
+/** A tag of the lane, or `offline`. words.ts has a sentence for each. */
+export type Status = (typeof statuses)[number] | 'offline';
 
 const waitingForNetwork: readonly Status[] = ['loading', 'dirty', 'saving', 'unconfirmed'];
-const statuses = Object.keys(statusTexts) as Status[];
 
 export function statusOf(snapshot: MachineSnapshot): Status {
   const tagged = statuses.find((status) => snapshot.hasTag(status)) ?? 'loading';
@@ -39,10 +29,4 @@ export function statusOf(snapshot: MachineSnapshot): Status {
 export function safetyOf({ context }: MachineSnapshot): Safety {
   if (!isUnsaved(context)) return 'server';
   return isDrafted(context) ? 'draft' : 'page';
-}
-
-/** The status as a sentence; it says so where the work is nowhere but in this page. */
-export function describeStatus(status: Status, safe: Safety): string {
-  const isRisky = safe === 'page' && !['dirty', 'saving', 'loading'].includes(status);
-  return isRisky ? `${statusTexts[status]}. Only in this page` : statusTexts[status];
 }

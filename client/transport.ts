@@ -7,7 +7,7 @@
 // - The body is read always: an unread one holds the budget of `keepalive`.
 
 import type { Environment, HttpAnswer } from './environment.ts';
-import { keepaliveBudget } from './keepalive.ts';
+import { budgetOf } from './keepalive.ts';
 
 export type Headers = Readonly<Record<string, string>>;
 export type HeadersSource = Headers | (() => Headers | Promise<Headers>);
@@ -71,7 +71,7 @@ export function createTransport(
   { url, headers }: TransportOptions,
 ): Transport {
   const { clock, page } = environment;
-  const budget = keepaliveBudget();
+  const budget = budgetOf(page);
 
   const send = async (call: Call, own: Headers): Promise<Answer> => {
     const body = call.body === undefined ? undefined : JSON.stringify(call.body);

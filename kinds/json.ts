@@ -67,8 +67,14 @@ export function canonical(value: Json, text = '\\'): string {
 /** Whether two values are the same JSON. Absent is equal to absent only. */
 export function equal(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true;
-  if (a === undefined || b === undefined || typeof a !== typeof b) return false;
-  return canonical(a) === canonical(b);
+  if (typeof a !== 'object' || typeof b !== 'object' || !a || !b) return false;
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const [mine, theirs] = [a as JsonObject, b as JsonObject];
+  const names = Object.keys(mine);
+  return (
+    names.length === Object.keys(theirs).length &&
+    names.every((name) => Object.hasOwn(theirs, name) && equal(mine[name], theirs[name]))
+  );
 }
 
 /** The JSON pointer of a member of what `pointer` names. Source: RFC 6901. */

@@ -30,27 +30,44 @@ interface Row {
   readonly [column: string]: unknown;
 }
 
-function untrue(guard: Readonly<Record<string, Node>>, row: Row, at: number): readonly string[] {
-  const scope = { row, fields: {}, at, dice: 0 };
+interface Seen {
+  readonly row: Row;
+  /** When the row was read, in microseconds. */
+  readonly at: number;
+  /** Who looks at it. */
+  readonly actor: string | undefined;
+}
+
+function untrue(guard: Readonly<Record<string, Node>>, seen: Seen): readonly string[] {
+  const scope = { ...seen, fields: {}, dice: 0 };
   return Object.entries(guard)
     .filter(([, condition]) => !readsField(condition) && evaluate(condition, scope) !== true)
     .map(([name]) => name);
 }
 
-function eventChoice(machine: Machine, name: string, row: Row, at: number): Choice {
+function eventChoice(machine: Machine, name: string, seen: Seen): Choice {
   const arrows = arrowsBy(machine, name);
   const by = machine.events[name]?.by ?? 'operator';
   const from = [...new Set(arrows.map((arrow) => arrow.from))];
-  const mine = arrows.filter((arrow) => arrow.from === row.status);
-  const against = mine.map(({ guard }) => untrue(guard, row, at));
+  const mine = arrows.filter((arrow) => arrow.from === seen.row.status);
+  const against = mine.map(({ guard }) => untrue(guard, seen));
   const isOpen = against.some((names) => names.length === 0);
   const because = isOpen ? [] : [...new Set(against.flat())];
   return { name, kind: 'event', by, from, because: mine.length > 0 ? because : ['wrong_status'] };
 }
 
-/** Every event and command of the machine, for a run as it was read at `at` (microseconds). */
-export function choicesOf(machine: Machine, row: Row, at: number): readonly Choice[] {
-  const events = Object.keys(machine.events).map((name) => eventChoice(machine, name, row, at));
+/**
+ * Every event and command of the machine, for a run as it was read at `at` (microseconds). Without
+ * an actor a condition over who asks is not true.
+ */
+export function choicesOf(
+  machine: Machine,
+  row: Row,
+  at: number,
+  actor?: string,
+): readonly Choice[] {
+  const seen = { row, at, actor };
+  const events = Object.keys(machine.events).map((name) => eventChoice(machine, name, seen));
   const commands = Object.entries(machine.commands ?? {}).map(
     ([name, { from }]): Choice => ({
       name,

@@ -30,8 +30,18 @@ export function isFinal(machine: Machine, status: string): boolean {
   return machine.states[status]?.type === 'final';
 }
 
-/** Every arrow of the machine, in the order of the declaration. */
+const derived = new WeakMap<Machine, readonly Arrow[]>();
+
+/** Every arrow of the machine, in the order of the declaration. Derived once: it is plain data. */
 export function arrowsOf(machine: Machine): readonly Arrow[] {
+  const known = derived.get(machine);
+  if (known) return known;
+  const arrows = derive(machine);
+  derived.set(machine, arrows);
+  return arrows;
+}
+
+function derive(machine: Machine): readonly Arrow[] {
   return Object.entries(machine.states).flatMap(([from, state]) =>
     Object.entries(state.on ?? {}).flatMap(([event, edges]) =>
       [edges ?? []].flat().map((edge) => {

@@ -51,9 +51,9 @@ const claimed = {
 };
 const nothingIssued = { already_issued: isNull(col('issued_at')) };
 const issued = { not_issued: not(isNull(col('issued_at'))) };
-const noOperations = { has_operations: isNull(col('operations')) };
+const noOperations = { already_named: isNull(col('operations')) };
 const operations = { no_operations: not(isNull(col('operations'))) };
-const tooLate = { before_deadline: lte(col('deadline_at'), clock) };
+const tooLate = { not_overdue: lte(col('deadline_at'), clock) };
 const settled = { not_settled: lte(col('settles_at'), clock) };
 
 /** The backoff, or what the provider asked for if that is longer. */
@@ -132,7 +132,7 @@ export const dbops = statusMachine({
   initial: 'queued',
   states: {
     queued: {
-      description: 'Waits for a worker.',
+      description: 'Waits for a worker. Nothing was asked of the provider.',
       on: {
         claim: {
           description: 'A worker takes it.',
@@ -147,7 +147,9 @@ export const dbops = statusMachine({
       },
     },
     running: {
-      description: 'A worker has it: issues it once, and polls what it started.',
+      description:
+        'A worker has it: issues it once, and polls what it started. It stays here when its ' +
+        'worker is gone, until another one takes it over or its deadline passes.',
       tags: ['leased'],
       on: {
         takeover: {
@@ -236,7 +238,7 @@ export const dbops = statusMachine({
         fail: {
           description: 'It was never issued, it failed outside, or nobody can know.',
           guard: when({
-            no_such_outcome: or(
+            outcome_not_proven: or(
               and(eq(field('outcome'), lit('not_issued')), isNull(col('issued_at'))),
               and(eq(field('outcome'), lit('failed')), not(isNull(col('operations')))),
               and(eq(field('outcome'), lit('unknown')), lte(col('settles_at'), clock)),
@@ -285,8 +287,13 @@ export const dbops = statusMachine({
         },
       },
     },
-    succeeded: { type: 'final', description: 'The provider carried it out.' },
-    failed: { type: 'final', description: 'The outcome says how: not issued, failed, unknown.' },
-    canceled: { type: 'final', description: 'Nothing was started.' },
+    succeeded: { type: 'final', description: 'The provider says that it is done.' },
+    failed: {
+      type: 'final',
+      description:
+        'It did not come about, or nobody knows: ‘not_issued’ changed nothing, ‘failed’ began ' +
+        'and did not end well, ‘unknown’ is to be looked up at the provider.',
+    },
+    canceled: { type: 'final', description: 'Somebody took it back before anything was started.' },
   },
 });

@@ -24,10 +24,15 @@ const connection = session.createStateConfig({
   initial: 'online',
   states: {
     online: {
+      description:
+        'As far as the browser knows. A dead network shows first in a save: unconfirmed.',
       initial: 'connecting',
       on: { offline: 'offline' },
       states: {
-        connecting: { on: { 'stream.opened': 'live' } },
+        connecting: {
+          description: 'The stream is opened again and again.',
+          on: { 'stream.opened': 'live' },
+        },
         live: {
           description: 'Versions that others save are heard of at once.',
           on: { 'stream.lost': 'connecting' },
@@ -35,7 +40,8 @@ const connection = session.createStateConfig({
       },
     },
     offline: {
-      description: 'The browser says that there is no network. Saves wait; drafts go on.',
+      description:
+        'There is no network. Nothing is sent; edits go on, into the draft. “online” sends them.',
       on: { online: 'online' },
     },
   },
@@ -58,6 +64,7 @@ const draft = session.createStateConfig({
       on: { hide: now, sleep: now, close: now, 'save.conflicted': now },
     },
     writing: {
+      description: 'The storage is being written.',
       entry: 'writeDraft',
       on: {
         'draft.written': {
@@ -95,7 +102,7 @@ const holding = session.createStateConfig({
   description: 'Whether somebody in the page holds the session.',
   initial: 'open',
   states: {
-    open: { on: { close: 'lingering' } },
+    open: { description: 'Somebody does.', on: { close: 'lingering' } },
     lingering: {
       description: 'The last holder let go. Opening again gives this very session.',
       after: { linger: 'ending' },
@@ -109,7 +116,7 @@ const holding = session.createStateConfig({
       ],
       on: { reopen: 'open' },
     },
-    ended: {},
+    ended: { description: 'Nothing of it is left in the page.' },
   },
 });
 

@@ -121,12 +121,14 @@ export const proposal = statusMachine({
   initial: 'pending',
   states: {
     pending: {
+      description: 'Waits for somebody to approve exactly this plan.',
       on: {
         approve: {
+          description: 'By another than the proposer, where four eyes are asked for.',
           guard: when({
             ...notExpired,
             plan_hash_mismatch: eq(field('plan_hash'), col('plan_hash')),
-            four_eyes: or(oneMaySuffice, ne(actor, col('proposer'))),
+            own_plan: or(oneMaySuffice, ne(actor, col('proposer'))),
           }),
           target: 'approved',
           actions: set({ approved_by: actor, approved_at: clock }),
@@ -136,6 +138,7 @@ export const proposal = statusMachine({
       },
     },
     approved: {
+      description: 'May be executed once, before it expires.',
       on: {
         reject,
         expire,
@@ -152,11 +155,12 @@ export const proposal = statusMachine({
       },
     },
     executing: {
+      description: 'A process carries it out, a transaction a step.',
       tags: ['leased'],
       on: {
         'step.open': {
           guard: when({
-            out_of_order: and(
+            not_next_step: and(
               eq(field('step'), col('next_step')),
               lt(col('next_step'), col('steps')),
             ),
@@ -170,7 +174,7 @@ export const proposal = statusMachine({
             description: 'The last step is done.',
             guard: when({
               ...stepIsOpen,
-              steps_left: eq(increment(col('next_step')), col('steps')),
+              not_last_step: eq(increment(col('next_step')), col('steps')),
             }),
             target: 'executed',
             actions: set({ ...afterStep, finished_at: clock }),
@@ -197,9 +201,12 @@ export const proposal = statusMachine({
         },
       },
     },
-    executed: { type: 'final' },
-    failed: { type: 'final' },
-    rejected: { type: 'final' },
-    expired: { type: 'final' },
+    executed: { type: 'final', description: 'Every step is committed, with its receipt.' },
+    failed: {
+      type: 'final',
+      description: 'Steps with a receipt are committed; the others never will be.',
+    },
+    rejected: { type: 'final', description: 'Somebody said no. Nothing of it was done.' },
+    expired: { type: 'final', description: 'Its time passed. Nothing of it was done.' },
   },
 });

@@ -132,6 +132,8 @@ export type SessionEvent =
       readonly problem: Problem;
     }
   | { readonly type: 'document.gone'; readonly problem: Problem }
+  /** The stream says that there is none for us. A read tells whether that is so. */
+  | { readonly type: 'document.missed' }
   | {
       readonly type: 'saves.abandoned';
       readonly committed: readonly { readonly save: number; readonly version: number }[];

@@ -56,7 +56,12 @@ const following = {
     current: {
       description: 'Shows the newest version that it knows of.',
       always: { guard: and(['isBehindOthers', not('isUnsaved')]), target: 'catchingUp' },
-      on: { show: 'catchingUp', wake: 'catchingUp', 'stream.opened': 'catchingUp' },
+      on: {
+        show: 'catchingUp',
+        wake: 'catchingUp',
+        'stream.opened': 'catchingUp',
+        'document.missed': 'catchingUp',
+      },
     },
     catchingUp: {
       description: 'Reads the stored version, and takes it over unless the page holds.',
@@ -84,7 +89,8 @@ const following = {
 const dirty = session.createStateConfig({
   id: 'dirty',
   tags: 'dirty',
-  description: 'Edits wait for a pause, 5 s at most, or for the network.',
+  description:
+    'Edits wait for a pause in the typing, for 5 s at most; without a network, until it is back.',
   initial: 'pending',
   on: choosing,
   states: {
@@ -98,7 +104,8 @@ const dirty = session.createStateConfig({
           on: { edit: { target: 'typing', reenter: true, actions: 'edit' } },
         },
         waiting: {
-          description: 'The pause is over and the network is away.',
+          description:
+            'There is no network. The edits are in the draft, and leave as soon as it is back.',
           on: { ...editing, online: { target: '#saving', actions: begin } },
         },
       },
@@ -219,11 +226,11 @@ export const lane = session.createStateConfig({
     unconfirmed: {
       tags: 'unconfirmed',
       description:
-        'No usable answer: neither saved nor failed. The same save is sent until there is one.',
+        'The network or the server died before it answered: neither saved nor failed. ' +
+        'The same save is sent again until there is an answer.',
       after: { retry: { guard: 'isOnline', target: 'saving', actions: retry } },
       on: {
         ...editing,
-        ...answersWeighed,
         ...choosingLater,
         online: { target: 'saving', actions: retry },
         show: { guard: 'isOnline', target: 'saving', actions: retry },
@@ -235,7 +242,7 @@ export const lane = session.createStateConfig({
     },
     answered: {
       id: 'answered',
-      description: 'Weighs what is left to do.',
+      description: 'Something was heard of the server, and the first of these holds.',
       always: [
         { guard: 'isAnswerOut', target: 'saving' },
         { guard: 'isUnclear', target: 'unconfirmed' },

@@ -30,6 +30,12 @@ const builtIn: Readonly<Record<string, string>> = {
   'xstate.enqueueActions': 'it does what depends on its data',
 };
 
+/** The names of the states that a `stateIn` asks for. */
+const leavesOf = (value: unknown): readonly string[] =>
+  typeof value === 'object' && value !== null
+    ? Object.values(value).flatMap(leavesOf)
+    : [String(value)];
+
 /** The name of a guard or an action: its own, its type's, or that of its function. */
 function nameOf(part: unknown): string | undefined {
   if (typeof part === 'string') return part;
@@ -54,22 +60,34 @@ function isWritten(action: unknown): boolean {
   return ![event?.type, sendId].some((id) => String(id).startsWith('xstate.after.'));
 }
 
-/** XState's `and`, `or` and `not` carry the guards inside them. */
+/** XState's `and`, `or` and `not` carry the guards inside them; `stateIn` has a state. */
 function guardNames(guard: unknown): readonly string[] {
   if (guard === undefined) return [];
-  const inner = (guard as { readonly guards?: readonly unknown[] }).guards;
-  if (!Array.isArray(inner)) return [spoken(nameOf(guard) ?? 'a condition')];
-  const names = inner.flatMap(guardNames);
-  if (nameOf(guard) === 'not') return [`not ${listed(names, 'and')}`];
-  return nameOf(guard) === 'or' ? [listed(names, 'or')] : names;
+  const { guards, stateValue } = guard as {
+    readonly guards?: readonly unknown[];
+    readonly stateValue?: unknown;
+  };
+  if (stateValue !== undefined) return [`in ${listed(leavesOf(stateValue), 'and')}`];
+  if (!guards) return [spoken(nameOf(guard) ?? 'a condition').replace(/^is /, '')];
+  const names = guards.flatMap(guardNames);
+  if (nameOf(guard) === 'or') return [listed(names, 'or')];
+  if (nameOf(guard) !== 'not') return names;
+  const text = listed(names, 'and');
+  return [/ (and|or) /.test(text) ? `not (${text})` : `not ${text}`];
+}
+
+/** A delay of a number is told in units; one that is worked out has a name alone. */
+function delayInWords(node: AnyStateNode, delay: string): string {
+  const ms: unknown = node.machine.implementations.delays[delay] ?? Number(delay);
+  if (typeof ms === 'number' && Number.isFinite(ms)) return `after ${durationInWords(ms)}`;
+  return `after a wait (${spoken(delay)})`;
 }
 
 function eventInWords(node: AnyStateNode, event: string): string {
-  if (event === '') return 'always';
+  if (event === '') return 'at once';
   if (event === '*') return 'any other event';
   if (event.startsWith('xstate.after.')) {
-    const delay = event.slice('xstate.after.'.length, -`.${node.id}`.length);
-    return `after ${/^\d+$/.test(delay) ? durationInWords(Number(delay)) : spoken(delay)}`;
+    return delayInWords(node, event.slice('xstate.after.'.length, -`.${node.id}`.length));
   }
   const [, what, id] =
     /^xstate\.(done\.actor|error\.actor|snapshot|done\.state)\.(.*)$/.exec(event) ?? [];
@@ -79,6 +97,9 @@ function eventInWords(node: AnyStateNode, event: string): string {
   const source = spoken(nameOf(invoked?.src) ?? 'work');
   return `${source} ${{ 'done.actor': 'done', 'error.actor': 'failed', snapshot: 'reports' }[what]}`;
 }
+
+/** By where it is, whatever id it was given: that is for targets. */
+const idOf = ({ machine, path }: AnyStateNode): string => [machine.id, ...path].join('.');
 
 const transitionsOf = (node: AnyStateNode): readonly AnyTransitionDefinition[] => [
   ...[...node.transitions.values()].flat(),
@@ -99,9 +120,9 @@ function arrowsFrom(node: AnyStateNode): readonly SketchArrow[] {
     const targets = transition.target ?? [node];
     return targets.map(
       (target, n): SketchArrow => ({
-        id: [node.id, eventType, before, ...(n > 0 ? [n] : [])].join('/'),
-        from: node.id,
-        to: target.id,
+        id: [idOf(node), eventType, before, ...(n > 0 ? [n] : [])].join('/'),
+        from: idOf(node),
+        to: idOf(target),
         event: eventInWords(node, eventType),
         ...(description !== undefined && { description }),
         guard: names.map((name) => ({ name, words: '' })),
@@ -119,9 +140,9 @@ function nodeOf(machine: AnyStateMachine, node: AnyStateNode): SketchNode {
   const drawn = parent !== undefined && (parent !== machine.root || hasOwnNode(machine));
   const starts = parent?.type === 'compound' ? parent.initial.target : [];
   return {
-    id: node.id,
+    id: idOf(node),
     name: node.key,
-    ...(drawn && { parent: parent.id }),
+    ...(drawn && { parent: idOf(parent) }),
     ...(node.description !== undefined && { description: node.description }),
     initial: starts.includes(node),
     final: node.type === 'final',

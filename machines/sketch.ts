@@ -28,6 +28,8 @@ export interface SketchNode {
   readonly parallel: boolean;
   /** What goes on while it lasts. */
   readonly activities: readonly string[];
+  /** Names of the nodes in it that another sketch has (sketch-parts.ts). */
+  readonly within?: readonly string[];
 }
 
 interface SketchCondition {
@@ -42,6 +44,8 @@ export interface SketchArrow {
   readonly id: string;
   readonly from: string;
   readonly to: string;
+  /** The name of the node it leads to, where the sketch does not have that one. */
+  readonly toward?: string;
   readonly event: string;
   /** Who may send it. Not there for a machine that does not say. */
   readonly by?: Sender;

@@ -25,6 +25,11 @@ export interface KernelQuery extends CompiledQuery {
   readonly generic?: boolean;
   /** Rows as arrays of the text that Postgres sent: the kernel decodes what is looked at. */
   readonly raw?: boolean;
+  /**
+   * What is sent in the same write, without waiting for an answer. It must bear that what it
+   * follows did nothing. Where one of all fails, so does the query.
+   */
+  readonly behind?: readonly Pick<KernelQuery, 'sql' | 'parameters' | 'name'>[];
 }
 
 const longestTimerMs = 2 ** 31 - 1;
@@ -111,12 +116,14 @@ export class Connection implements DatabaseConnection {
     }
   }
 
+  #extended({ sql, parameters, name }: Pick<KernelQuery, 'sql' | 'parameters' | 'name'>): Sent {
+    const named = this.#options.named && name !== undefined && { name };
+    return { text: sql, values: parameters, queryMode: 'extended', ...named };
+  }
+
   async executeQuery<R>(query: KernelQuery): Promise<QueryResult<R>> {
     const sent: Sent = {
-      text: query.sql,
-      values: query.parameters,
-      queryMode: 'extended',
-      ...(this.#options.named && query.name !== undefined && { name: query.name }),
+      ...this.#extended(query),
       ...(query.raw && { rowMode: 'array', types: rawTypes }),
     };
     const result = this.#begun ? await this.#within(query, sent) : await this.#alone(sent);
@@ -130,10 +137,12 @@ export class Connection implements DatabaseConnection {
   async #within(query: KernelQuery, sent: Sent) {
     this.#gather();
     const answer = query.savepoint ? this.#guarded(sent, query.generic) : this.#send(sent);
+    const behind = (query.behind ?? []).map((each) => this.#send(this.#extended(each)));
     this.#flush();
-    const [result, begun] = await Promise.allSettled([answer, this.#begun]);
+    const [result, begun, ...others] = await Promise.allSettled([answer, this.#begun, ...behind]);
     if (begun.status === 'rejected') throw this.#unbegun(begun.reason);
     if (result.status === 'rejected') throw result.reason;
+    for (const other of others) if (other.status === 'rejected') throw other.reason;
     return result.value;
   }
 

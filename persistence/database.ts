@@ -160,15 +160,14 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   try {
     const server = await askServer(pool);
     refuseUnsuitable(server);
-    const under = (its: Limits) =>
-      new Kysely<Schema>({
-        dialect: kernelDialect({
-          pool,
-          named: !server.behindPooler,
-          limits: its,
-          serverVersion: server.version,
-        }),
-      });
+    const opened = new WeakMap<Limits, Kysely<Schema>>();
+    function under(its: Limits): Kysely<Schema> {
+      const named = !server.behindPooler;
+      const dialect = kernelDialect({ pool, named, limits: its, serverVersion: server.version });
+      const db = opened.get(its) ?? new Kysely<Schema>({ dialect });
+      opened.set(its, db);
+      return db;
+    }
     const db = under(limits);
     return {
       db,

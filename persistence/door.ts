@@ -12,7 +12,7 @@ import type { Parameter, Statement } from './compile.ts';
 import { recordLost } from './lost-writes.ts';
 import { type Answer, type Outcome, readOutcome } from './outcome.ts';
 import { blamesRow, sqlstate, sqlstateOf } from './sqlstate.ts';
-import { run, statementOf } from './statements.ts';
+import { run, type Sending, statementOf } from './statements.ts';
 import { tally } from './tally.ts';
 import { storable } from './text.ts';
 import type { Tx } from './transaction.ts';
@@ -107,17 +107,18 @@ export async function sendSplitting(
   event: string,
   rows: readonly Position[],
   onPoison: (position: Position, error: unknown) => void,
+  sending: Sending = {},
 ): Promise<readonly { readonly position: Position; readonly answer: Answer }[]> {
   const statement = statementOf(machine, event, { selector: 'ids' });
   try {
-    const answers = await run(tx, statement, arrays(machine, event, rows));
+    const answers = await run(tx, statement, arrays(machine, event, rows), sending);
     return answers.flatMap((answer, i) => {
       const position = rows[i];
       return position ? [{ position, answer }] : [];
     });
   } catch (error) {
     throwIfNotInstalled(machine, error);
-    if (!blamesRow(error)) throw error;
+    if (sending.bare || !blamesRow(error)) throw error;
     const [only] = rows;
     if (rows.length === 1 && only) {
       onPoison(only, error);
@@ -187,6 +188,7 @@ export async function sendMany<M extends Machine, N extends EventOf<M>>(
   machine: M,
   event: N,
   rows: readonly EventRow<M, N>[],
+  sending: Sending = {},
 ): Promise<readonly Outcome<M>[]> {
   const loose = inLowerCase(machine, event, rows as readonly unknown[] as readonly LooseRow[]);
   checkCall(machine, event, loose);
@@ -202,9 +204,10 @@ export async function sendMany<M extends Machine, N extends EventOf<M>>(
     return outcomes;
   }
   const statement: Statement = statementOf(machine, event, { selector: 'ids' });
-  const answered = await sendSplitting(tx, machine, event, good, ({ place, row }, error) => {
+  const blame = ({ place, row }: Position, error: unknown) => {
     outcomes[place] = refusedByDatabase(row.id, error) as Outcome<M>;
-  });
+  };
+  const answered = await sendSplitting(tx, machine, event, good, blame, sending);
   const lost = [];
   for (const { position, answer } of answered) {
     const { row, place } = position;
@@ -227,8 +230,9 @@ export async function send<M extends Machine, N extends EventOf<M>>(
   machine: M,
   event: N,
   row: EventRow<M, N>,
+  sending: Sending = {},
 ): Promise<Outcome<M>> {
-  const [outcome] = await sendMany(tx, machine, event, [row]);
+  const [outcome] = await sendMany(tx, machine, event, [row], sending);
   if (!outcome) throw new Error('one event was sent and no outcome came back');
   return outcome;
 }

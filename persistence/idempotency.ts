@@ -41,13 +41,17 @@ export async function readKept(tx: Tx, asked: RequestKey): Promise<KeptAnswer | 
     .executeTakeFirst();
 }
 
-/** Keeps an answer, exactly if this transaction commits. */
-export async function keep(tx: Tx, asked: RequestKey, answer: KeptAnswer): Promise<void> {
+/** Keeps an answer, exactly if this transaction commits; `run`: as long as that one lives, too. */
+export async function keep(
+  tx: Tx,
+  asked: RequestKey,
+  { run = null, ...answer }: KeptAnswer & { readonly run?: string | null },
+): Promise<void> {
   const { principal, route, key } = asked;
   const { fingerprint, status, headers, body } = answer;
   await tx
     .insertInto('fencepost.idempotency')
-    .values({ principal, route, key, fingerprint, status, headers, body })
+    .values({ principal, route, key, fingerprint, status, headers, body, run })
     .execute();
 }
 

@@ -1,7 +1,7 @@
 // What the requests and pages of operations read: one by its key, the one that is in flight, one in
 // full, and pages. Moving one is the door's.
 
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { dbops } from '../machines/dbops.ts';
 import type { Schema } from './schema.ts';
 import { sqlstateOf } from './sqlstate.ts';
@@ -11,6 +11,7 @@ const columns = [
   ...(['created_at', 'deadline_at', 'next_poll_at', 'issued_at', 'settles_at'] as const),
   ...(['issue_mark', 'refusals', 'polls', 'operations'] as const),
   ...(['outcome', 'error', 'last_error', 'finished_at'] as const),
+  ...(['fence', 'lease_owner', 'lease_expires_at'] as const),
 ] as const;
 
 /** Reads the operation that a principal asked for under this key. */
@@ -47,14 +48,17 @@ export async function readOperation(db: Kysely<Schema>, id: string) {
   return await db
     .selectFrom('fencepost.operation')
     .select([...columns])
+    .select(sql<number>`clock_timestamp()`.as('read_at'))
     .where('id', '=', id)
     .executeTakeFirst();
 }
 export type OperationRow = NonNullable<Awaited<ReturnType<typeof readOperation>>>;
+export type ListedOperation = Omit<OperationRow, 'read_at'>;
 
 export interface OperationFilter {
   readonly target?: string | undefined;
   readonly status?: string | undefined;
+  readonly action?: string | undefined;
   /** The id of the last one on the page before. */
   readonly before?: string | undefined;
   readonly limit: number;
@@ -63,29 +67,33 @@ export interface OperationFilter {
 /** Reads a page, newest first: ids are in the order of their making. */
 export async function listOperations(
   db: Kysely<Schema>,
-  { target, status, before, limit }: OperationFilter,
-): Promise<readonly OperationRow[]> {
+  { target, status, action, before, limit }: OperationFilter,
+): Promise<readonly ListedOperation[]> {
   return await db
     .selectFrom('fencepost.operation')
     .select([...columns])
     .$if(target !== undefined, (query) => query.where('target', '=', target ?? ''))
     .$if(status !== undefined, (query) => query.where('status', '=', status ?? ''))
+    .$if(action !== undefined, (query) => query.where('action', '=', action ?? ''))
     .$if(before !== undefined, (query) => query.where('id', '<', before ?? ''))
     .orderBy('id', 'desc')
     .limit(limit)
     .execute();
 }
 
-/** Reads the transitions of an operation, oldest first. Renewals are not among them. */
-export async function readOperationJournal(db: Kysely<Schema>, id: string) {
+/** Reads an operation's transitions behind a seq, oldest first. Renewals are not among them. */
+export async function readOperationJournal(db: Kysely<Schema>, id: string, after = 0) {
   return await db
     .selectFrom('fencepost.journal')
     .select(['seq', 'at', 'event', 'actor', 'from_status', 'to_status', 'fence'])
     .where('machine', '=', dbops.id)
     .where('run', '=', id)
+    .where('seq', '>', after)
     .orderBy('seq')
     .execute();
 }
+
+export type OperationEntry = Awaited<ReturnType<typeof readOperationJournal>>[number];
 
 /** Says which of the two promises of the table an insert would have broken. */
 export function operationConflict(error: unknown): 'in_flight' | 'key' | undefined {

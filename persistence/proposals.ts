@@ -5,6 +5,7 @@
 // - Lock order: a proposal's row first, then everything else of it.
 
 import { type Kysely, sql } from 'kysely';
+import { namedStatement } from './named-statement.ts';
 import type { Schema } from './schema.ts';
 import type { Tx } from './transaction.ts';
 
@@ -47,17 +48,19 @@ export async function insertSteps(
       with ordinality as s(tool, version, arguments, n)`.execute(tx);
 }
 
+const stepsNamed = namedStatement<StoredStep>(
+  'read_steps',
+  `select tool, tool_version as version, arguments from fencepost.proposal_step
+    where proposal = $1 order by index`,
+  { savepoint: false },
+);
+
 /** Reads the steps of a plan, in order. */
 export async function readSteps(
   db: Kysely<Schema>,
   proposal: string,
 ): Promise<readonly StoredStep[]> {
-  return await db
-    .selectFrom('fencepost.proposal_step')
-    .select(['tool', 'tool_version as version', 'arguments'])
-    .where('proposal', '=', proposal)
-    .orderBy('index')
-    .execute();
+  return await stepsNamed(db, [proposal]);
 }
 
 type NewReceipt = Omit<Receipt, 'at'> & { readonly proposal: string };
@@ -71,15 +74,17 @@ export async function insertReceipt(tx: Tx, receipt: NewReceipt): Promise<void> 
     `.execute(tx);
 }
 
-/** Reads the receipts of a proposal, in order. */
+/** Reads the receipts of a proposal from a step on, in order. */
 export async function readReceipts(
   db: Kysely<Schema>,
   proposal: string,
+  from = 0,
 ): Promise<readonly Receipt[]> {
   const rows = await db
     .selectFrom('fencepost.proposal_receipt')
     .select(['index', 'outcome', 'output', 'error', 'fence', 'at'])
     .where('proposal', '=', proposal)
+    .where('index', '>=', from)
     .orderBy('index')
     .execute();
   return rows as readonly Receipt[];
@@ -115,47 +120,42 @@ export async function lockProposal(tx: Tx, id: string): Promise<ProposalRow | un
 }
 
 export interface Page {
-  readonly status?: string;
+  readonly status?: string | undefined;
+  readonly proposer?: string | undefined;
   /** The id behind which the page begins. Newest come first. */
-  readonly after?: string;
+  readonly after?: string | undefined;
   readonly limit: number;
 }
 
 /** Reads a page of proposals, the newest first. */
-export async function readProposals(db: Kysely<Schema>, { status, after, limit }: Page) {
+export async function readProposals(db: Kysely<Schema>, page: Page) {
+  const { status, proposer, after, limit } = page;
   let query = selectProposals(db);
   if (status !== undefined) query = query.where('status', '=', status);
+  if (proposer !== undefined) query = query.where('proposer', '=', proposer);
   if (after !== undefined) query = query.where('id', '<', after);
   return await query.orderBy('id', 'desc').limit(limit).execute();
 }
 
-/** The proposal that continues or compensates this one and was not turned down, if there is one. */
-export async function readLinked(
-  db: Kysely<Schema>,
-  linkedTo: string,
-  link: string,
-): Promise<string | undefined> {
-  const row = await db
+/** The proposals that continue or compensate this one and were not turned down: one of each. */
+export async function readLinked(db: Kysely<Schema>, linkedTo: string) {
+  return await db
     .selectFrom('fencepost.proposal')
-    .select('id')
+    .select(['id', 'link'])
     .where('linked_to', '=', linkedTo)
-    .where('link', '=', link)
     .where('status', 'not in', ['rejected', 'expired'])
-    .executeTakeFirst();
-  return row?.id;
+    .execute();
 }
 
 /** Marks where a tool begins, so that what it did can be taken back. */
-export const markTool = (tx: Tx) => sql`savepoint tool`.execute(tx);
+export const mark = 'savepoint tool';
+export const markTool = (tx: Tx) => sql.raw(mark).execute(tx);
 
 /** Takes back what the tool did. @throws where the transaction is not there any more. */
 export const backToMark = (tx: Tx) => sql`rollback to savepoint tool`.execute(tx);
 
-/**
- * Has every deferred constraint judged, while what broke it can still be taken back. It is the last
- * thing before COMMIT: what comes after it is judged at once.
- */
-export const checkDeferred = (tx: Tx) => sql`set constraints all immediate`.execute(tx);
+/** Has every deferred constraint judged, while what broke it can still be taken back. */
+const checkDeferred = (tx: Tx) => sql`set constraints all immediate`.execute(tx);
 
 /**
  * The same in the middle of a transaction: what comes after it may wait for the end again. How

@@ -5,9 +5,14 @@
 // - Bounded: each call deletes at most `limit` rows, oldest first, in a statement of its own.
 // - Rows that somebody holds are skipped, so any number of processes may do this at once.
 // - A delivery takes its journal with it; a trigger sees to that.
+// - A kept answer stays as long as the run to which it points is not at its end, whatever its age:
+//   who asks again for the same work must not get it twice.
 // - A redrive stays as long as what it redrives: without it the old one could be redriven again.
 
 import { type RawBuilder, sql } from 'kysely';
+import { machines } from '../machines/all.ts';
+import { isFinal } from '../machines/arrows.ts';
+import { literal, qualified } from './print.ts';
 import type { Tx } from './transaction.ts';
 
 export interface Bounds {
@@ -56,13 +61,22 @@ export async function deletePassedCoolDowns(tx: Tx, limit: number): Promise<numb
   return await deleted(tx, statement);
 }
 
+const lives = machines
+  .map((machine) => {
+    const going = Object.keys(machine.states).filter((status) => !isFinal(machine, status));
+    return `exists (select from ${qualified(machine.table)} run
+      where run.id = kept.run and run.status in (${going.map(literal).join(', ')}))`;
+  })
+  .join(' or ');
+
 /** Deletes answers that were kept for an Idempotency-Key for so long. Returns how many. */
 export async function deleteKeptAnswers(tx: Tx, { olderThanMs, limit }: Bounds): Promise<number> {
   const statement = sql`
   delete from fencepost.idempotency where ctid = any(array(
-    select ctid from fencepost.idempotency
+    select ctid from fencepost.idempotency kept
     where at < statement_timestamp() - ${olderThanMs}::float8 * interval '1 millisecond'
-    order by at limit ${limit} for update skip locked))`;
+      and (run is null or not (${sql.raw(lives)}))
+    order by at limit ${limit} for update of kept skip locked))`;
   return await deleted(tx, statement);
 }
 

@@ -150,6 +150,7 @@ interface IdempotencyTable {
   status: number;
   headers: string;
   body: string;
+  run: string | null;
   at: Instant;
 }
 

@@ -28,6 +28,15 @@ export function statementOf(machine: Machine, event: string, selection: Selectio
   return statement;
 }
 
+export interface Sending {
+  /**
+   * Without a savepoint of its own: where it fails it throws, and the transaction is the caller's
+   * to take back.
+   */
+  readonly bare?: boolean;
+  readonly behind?: NonNullable<KernelQuery['behind']>;
+}
+
 /**
  * Sends a statement of the kernel between SAVEPOINT and RELEASE: a failure leaves `tx` usable.
  * `generic`: with the plan for any values. Left to itself Postgres plans a claim anew each time,
@@ -37,13 +46,14 @@ export async function run(
   tx: Tx,
   statement: Pick<Statement, 'text' | 'parameters'> & { readonly name?: string },
   values: (parameter: Parameter) => unknown,
-  { generic = false }: { readonly generic?: boolean } = {},
+  { generic = false, bare = false, behind }: Sending & { readonly generic?: boolean } = {},
 ): Promise<readonly Answer[]> {
   const query: KernelQuery = {
     ...CompiledQuery.raw(statement.text, statement.parameters.map(values)),
     ...(statement.name !== undefined && { name: statement.name }),
-    savepoint: true,
+    savepoint: !bare,
     generic,
+    ...(behind && { behind }),
     raw: true,
   };
   const { rows } = await tx.executeQuery<Answer>(query);

@@ -3,13 +3,14 @@
 
 import { execFileSync } from 'node:child_process';
 import { build } from 'vite';
-import { clientEntries } from './client-entries.ts';
+import { clientEntries, withoutDescriptions } from './client-entries.ts';
 
 const outDir = 'dist/client';
 
 await build({
   configFile: false,
   logLevel: 'warn',
+  plugins: [withoutDescriptions],
   build: {
     outDir,
     target: 'es2023',

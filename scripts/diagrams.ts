@@ -3,8 +3,7 @@
 // would.
 
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { machines } from '../machines/all.ts';
-import { sketchOf } from '../machines/sketch.ts';
+import { documentedSketches } from '../services/machines/documented.ts';
 import { pagesOf } from '../services/machines/pages.ts';
 
 const folder = new URL('../docs/machines/', import.meta.url);
@@ -14,7 +13,7 @@ const textOf = (name: string): Promise<string | undefined> =>
 
 await mkdir(folder, { recursive: true });
 const isCheck = process.argv.includes('--check');
-const pages = await pagesOf(machines.map(sketchOf));
+const pages = await pagesOf(documentedSketches);
 const known = new Set(pages.map(({ name }) => name));
 const orphans = (await readdir(folder)).filter((name) => !known.has(name));
 let stale = 0;

@@ -63,6 +63,15 @@ const texts: Readonly<Record<keyof typeof variables.shape, Text>> = {
     is: 'How long one tool may take; less than a sixth of PLAN_LEASE_MS, and less than 20000.',
   },
   PLAN_CONCURRENCY: { group: plans, is: 'How many plans a process executes at once.' },
+  FOUR_EYES: {
+    group: plans,
+    is: '`never`, `high-risk` or `always`: when who approves a plan must not be who proposed it.',
+  },
+  PREVIEW_TIMEOUT_MS: { group: plans, is: 'How long the preview of a plan may take.' },
+  PREVIEW_LOCK_TIMEOUT_MS: {
+    group: plans,
+    is: 'How long a preview waits for a lock that somebody holds.',
+  },
   BRANCHES: {
     group: branches,
     is: '`postgres`, `neon` or `none`: whose database branches.',

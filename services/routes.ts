@@ -11,13 +11,20 @@ import { machineRoutes } from './machines/routes.ts';
 import { mailboxRoutes } from './mailbox/routes.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { metricsRoutes } from './metrics/route.ts';
+import { type BranchesOptions, branchesRoutes } from './operations/routes.ts';
+import { type ProposalRoutesOptions, proposalRoutes } from './proposals/routes.ts';
+import { toolRegistry } from './proposals/tools.ts';
 import type { Readiness } from './readiness.ts';
 
-export interface RoutesOptions extends DeliveryRoutesOptions, DocumentRoutesOptions {
+export interface RoutesOptions
+  extends DeliveryRoutesOptions,
+    DocumentRoutesOptions,
+    BranchesOptions {
   readonly database: Database;
   /** Whether mails go to the development mailbox. */
   readonly mailbox: boolean;
   readonly metrics: Pick<Metrics, 'read'>;
+  readonly plans: Omit<ProposalRoutesOptions, 'database'>;
 }
 
 type Asked = Pick<Readiness, 'phase' | 'state'>;
@@ -29,6 +36,8 @@ export function routesOf(options: RoutesOptions, readiness: Asked): readonly Rou
     ...deliveryRoutes(options),
     ...machineRoutes({ database: options.database, machines }),
     ...documentRoutes(options),
+    ...branchesRoutes(options),
+    ...proposalRoutes({ ...options.plans, database: options.database }),
     ...metricsRoutes(options.metrics),
     ...(options.mailbox ? mailboxRoutes(options.database) : []),
   ];
@@ -43,7 +52,14 @@ export function describedRoutes(): readonly Route[] {
   const database = new Proxy({} as Database, { get: uncalled });
   const announcements = { watch: uncalled };
   const webhooks = { allowedRanges: [] };
+  const plans = {
+    tools: toolRegistry([]),
+    fourEyes: 'never',
+    executor: { execute: uncalled, watch: uncalled },
+    previewMs: 0,
+  } as const;
   const options = {
+    plans,
     database,
     announcements,
     sender: '',

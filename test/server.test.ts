@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, watch } from 'node:fs';
 import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -24,6 +24,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+  await postgresEnded();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -69,6 +70,21 @@ const isAlive = (pid: number) => {
     return false;
   }
 };
+
+/** A Postgres whose service was killed is on its way out: it takes its pid file away last. */
+async function postgresEnded(): Promise<void> {
+  const data = join(folder, '.fencepost/postgres');
+  if (!existsSync(join(data, 'postmaster.pid'))) return;
+  await new Promise<void>((resolve) => {
+    const watcher = watch(data, () => look());
+    const look = () => {
+      if (existsSync(join(data, 'postmaster.pid')) && isAlive(postmasterPid())) return;
+      watcher.close();
+      resolve();
+    };
+    look();
+  });
+}
 
 describe('a service with its own Postgres', () => {
   it('delivers to its mailbox, keeps a second start out, and leaves nothing running', async () => {
@@ -282,10 +298,15 @@ describe('a service with a Postgres of somebody else', () => {
   it('outlives the loss of all its connections and delivers again', async () => {
     const server = serveHere({ POLL_MS: '100' });
     await server.url();
-    await query(sql`select pg_terminate_backend(pid) from pg_stat_activity
+    const ended = await query(sql`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`);
     await server.logged('nobody wakes the workers, they poll');
-    const { response, answer } = await post(server, email);
+    let posted = await post(server, email);
+    // A connection whose end was not noticed yet costs one answer that says so, and is gone.
+    for (let left = ended.length; posted.response.status === 503 && left > 0; left -= 1) {
+      posted = await post(server, email);
+    }
+    const { response, answer } = posted;
     expect(response.status).toBe(202);
     expect(await server.logged('delivery: sent')).toMatchObject({ delivery: answer.id });
   });

@@ -22,6 +22,8 @@ export type Fault =
       readonly status: number;
       readonly body?: unknown;
       readonly retryAfter?: number;
+      /** The answer is kept back until then. */
+      readonly until?: Promise<void>;
     }
   /** Committed, and answered so. */
   | { readonly type: 'lie'; readonly status: number; readonly body?: unknown }
@@ -42,6 +44,12 @@ export interface Logged {
   readonly at: number;
   /** Undefined while it is unanswered; 0 where no answer came. */
   status: number | undefined;
+}
+
+interface Stream {
+  readonly ids: readonly string[];
+  readonly handlers: StreamHandlers;
+  readonly caller: Caller;
 }
 
 export interface Caller {
@@ -75,7 +83,7 @@ export function scriptedServer(server: WireServer, clock: Clock) {
   const log: Logged[] = [];
   const scripts = new Map<string, Fault[]>();
   let fault: (method: string) => Fault | undefined = () => undefined;
-  const streams = new Set<{ ids: readonly string[]; handlers: StreamHandlers; page: string }>();
+  const streams = new Set<Stream>();
 
   const handle = async (caller: Caller, url: string, request: HttpRequest): Promise<HttpAnswer> => {
     const path = url.replace(/^https?:\/\/[^/]+/, '');
@@ -107,6 +115,7 @@ export function scriptedServer(server: WireServer, clock: Clock) {
       case 'kill':
         throw new TypeError('Failed to fetch');
       case 'reply':
+        await next.until;
         return answerOf(next.status, next.body === undefined ? '' : JSON.stringify(next.body), {
           retryAfter: next.retryAfter,
         });
@@ -127,8 +136,11 @@ export function scriptedServer(server: WireServer, clock: Clock) {
   };
 
   const hear = (id: string, type: string, data: unknown) => {
-    for (const { ids, handlers } of [...streams]) {
-      if (ids.includes(id)) handlers.heard({ type, data: JSON.stringify(data) });
+    for (const { ids, handlers, caller } of [...streams]) {
+      if (!ids.includes(id)) continue;
+      // Each hears of what it may see, and that it is missing where it may not.
+      if (server.sees(id, caller.user()) !== (type === 'missing'))
+        handlers.heard({ type, data: JSON.stringify(data) });
     }
   };
   server.onAnnounce((event, type) => hear(event.id, type, event));
@@ -186,7 +198,7 @@ export function scriptedServer(server: WireServer, clock: Clock) {
         const ids = [...url.matchAll(/[?&]id=([^&]+)/g)].map(([, id = '']) =>
           decodeURIComponent(id),
         );
-        const stream = { ids, handlers, page: caller.page };
+        const stream = { ids, handlers, caller };
         let closed = false;
         Promise.resolve().then(() => {
           if (closed) return;
@@ -196,6 +208,9 @@ export function scriptedServer(server: WireServer, clock: Clock) {
           }
           streams.add(stream);
           handlers.opened();
+          for (const id of ids.filter((each) => !server.sees(each, caller.user()))) {
+            handlers.heard({ type: 'missing', data: JSON.stringify({ id }) });
+          }
         });
         return () => {
           closed = true;

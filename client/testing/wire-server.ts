@@ -2,13 +2,15 @@
 // version, receipts by save id, predecessors, abandoned saves, revisions. kinds/wire.ts has the
 // shapes. scripted-server.ts puts faults in front of it.
 
-import type { Json } from '../../kinds/json.ts';
+import { equal, type Json } from '../../kinds/json.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import {
   type Access,
   type Conflict,
+  type DeletedEvent,
   type DocumentView,
   largestBody,
+  type MissingEvent,
   type SaveAnswer,
   type VersionEvent,
 } from '../../kinds/wire.ts';
@@ -50,8 +52,8 @@ export interface Stored {
 }
 
 type Announce = (
-  event: VersionEvent | { readonly id: string; readonly at: string; readonly by: string },
-  type: 'version' | 'deleted',
+  event: VersionEvent | DeletedEvent | MissingEvent,
+  type: 'version' | 'deleted' | 'missing',
 ) => void;
 
 export interface WireServerOptions {
@@ -124,8 +126,10 @@ export function wireServer({ kinds, normalise = (it) => it, now }: WireServerOpt
     if (text.length > largestBody) return problem(413, 'body_too_large', { limit: largestBody });
     const { saveId, writer, expectedVersion, content, after = [] } = JSON.parse(text);
     if (!Number.isInteger(expectedVersion)) return problem(428, 'expectation_required');
-    const errors = kinds.find(({ id }) => id === stored.kind)?.check(content) ?? [];
-    if (errors.length > 0) return problem(422, 'invalid_content', { errors });
+    const wrong = kinds.find(({ id }) => id === stored.kind)?.check(content) ?? [];
+    const errors = wrong.map((each) => ({ ...each, pointer: `/content${each.pointer}` }));
+    const mayWrite = accessOf(stored, user) !== 'reader';
+    if (errors.length > 0 && mayWrite) return problem(422, 'invalid_content', { errors });
     const answer = (verdict: SaveAnswer['verdict'], version: number | null): Reply => ({
       status: 200,
       body: {
@@ -137,8 +141,11 @@ export function wireServer({ kinds, normalise = (it) => it, now }: WireServerOpt
     const known = stored.saves.get(saveId);
     if (known === null) return answer('superseded', null);
     if (known !== undefined) {
+      const made = stored.revisions.find((each) => each.version === known)?.content;
+      if (!equal(made, normalise(content))) return problem(422, 'save_id_reused');
       return answer(known === current(stored).version ? 'replayed' : 'superseded', known);
     }
+    if (!mayWrite) return problem(403, 'read_only');
     const last = current(stored);
     const follows =
       last.version === expectedVersion ||
@@ -184,7 +191,7 @@ export function wireServer({ kinds, normalise = (it) => it, now }: WireServerOpt
       const found = stored.revisions.find(({ version }) => version === Number(revision));
       return found ? { status: 200, body: found } : problem(404, 'revision_not_found');
     }
-    if (accessOf(stored, user) === 'reader') return problem(403, 'read_only');
+    // What was saved before the right was taken away keeps its answer.
     if (method === 'PUT' && rest === '') return save(stored, user, body);
     if (method === 'POST' && rest === '/abandon') return abandon(stored, body);
     return problem(405, 'method_not_allowed');
@@ -219,6 +226,15 @@ export function wireServer({ kinds, normalise = (it) => it, now }: WireServerOpt
     },
     grant(id: string, user: string, access: Access) {
       this.stored(id).access.set(user, access);
+    },
+    /** Takes a right away. Who has the document in a stream is told that it is missing. */
+    revoke(id: string, user: string) {
+      this.stored(id).access.delete(user);
+      announce({ id }, 'missing');
+    },
+    sees(id: string, user: string | null): boolean {
+      const stored = documents.get(id);
+      return stored !== undefined && user !== null && accessOf(stored, user) !== undefined;
     },
     stored(id: string): Stored {
       const stored = documents.get(id);

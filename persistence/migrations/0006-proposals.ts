@@ -68,6 +68,9 @@ export const proposals = {
     `create index proposal_lapsed on fencepost.proposal (lease_expires_at)
   where lease_expires_at is not null`,
     `create index proposal_by_status on fencepost.proposal (status, id)`,
+    `create index proposal_by_proposer on fencepost.proposal (proposer, id)`,
+    `create index proposal_finished on fencepost.proposal (finished_at)
+  where finished_at is not null`,
     // Of one plan there is one continuation and one compensation at a time, unless it was turned
     // down.
     `create unique index proposal_linked_once on fencepost.proposal (linked_to, link)

@@ -3,6 +3,7 @@
 export const idempotency = {
   name: '0009-idempotency',
   statements: [
+    // run is that to which the answer points, if it is one: see retention.ts.
     // headers is text, because nobody asks for what is in it.
     `create table fencepost.idempotency (
   principal text not null,
@@ -12,6 +13,7 @@ export const idempotency = {
   status int4 not null,
   headers text not null,
   body text not null,
+  run uuid,
   at timestamptz not null default clock_timestamp(),
   primary key (principal, route, key))`,
     `create index idempotency_at on fencepost.idempotency (at)`,

@@ -6,6 +6,7 @@
 //   commit has done nothing; one that dies behind it has left the answer for the next try.
 // - While the first request runs, others with its key get 409 at once. A key that was used for
 //   another request gets 422.
+// - An answer is kept for a week, and as long as the run to which it points is not at its end.
 // - Refusals of the handler (4xx) are answers and kept, without what it wrote; what broke (5xx) is
 //   not. What never came to the handler, as a body with a mistake in it, does not use up the key.
 
@@ -58,6 +59,12 @@ async function attempt(handle: Handle, tx: Tx): Promise<Reply | Problem> {
   }
 }
 
+const runId = /\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+
+/** The run to which an answer points, where it points to anything. */
+const runOf = ({ headers }: Printed): string | null =>
+  runId.exec(headers['Location'] ?? '')?.[1] ?? null;
+
 /** What was answered under the key before, if it was. */
 async function again(tx: Tx, named: RequestKey, fingerprint: string) {
   const kept = await readKept(tx, named);
@@ -86,7 +93,8 @@ async function underKey(tx: Tx, asked: Asked & { readonly key: string }, handle:
   const reply = await undoable(tx, () => attempt(handle, tx), isProblem);
   const first = answer(reply);
   if (first.status < 500) {
-    await keep(tx, named, { ...first, headers: JSON.stringify(first.headers), fingerprint });
+    const headers = JSON.stringify(first.headers);
+    await keep(tx, named, { ...first, headers, fingerprint, run: runOf(first) });
   }
   return first;
 }

@@ -9,6 +9,7 @@ import {
   type SketchNode,
   senderInWords,
 } from '../../machines/sketch.ts';
+import { listed } from '../../machines/words.ts';
 import { type Font, widthOf, wrapped } from './measure.ts';
 import type { PaintName } from './paint.ts';
 
@@ -34,8 +35,8 @@ export interface Line {
   /** Space above it; `rule`: with a line across the box. */
   readonly above: number;
   readonly rule?: boolean;
-  /** It belongs to the arrow of this id. */
-  readonly arrow?: string;
+  /** It belongs to the arrows of these ids. */
+  readonly arrows?: readonly string[];
 }
 
 export interface Block {
@@ -71,15 +72,31 @@ function textLines(text: string, indent: number): readonly Line[] {
   }));
 }
 
-/** Whether an arrow stays in its node, or leads to one that is nested in it: it needs no wire. */
-export function isWrittenInside(
-  sketch: Sketch,
-  { from, to }: Pick<SketchArrow, 'from' | 'to'>,
-): boolean {
+/** Whether an arrow stays in its node, or leads to one that is nested in it. */
+function isWithin(sketch: Sketch, { from, to }: Pick<SketchArrow, 'from' | 'to'>): boolean {
   if (from === to) return true;
   const parent = sketch.nodes.find(({ id }) => id === to)?.parent;
-  return parent !== undefined && isWrittenInside(sketch, { from, to: parent });
+  return parent !== undefined && isWithin(sketch, { from, to: parent });
 }
+
+/** From this many on, wires to the same node, or from it, hide more than they show. */
+const many = 6;
+
+/** Whether so many nodes lead to this one, or it to so many, that the wires would be a knot. */
+function isHub(sketch: Sketch, id: string, end: 'from' | 'to'): boolean {
+  const arrows = sketch.arrows.filter((arrow) => arrow[end] === id && !isWithin(sketch, arrow));
+  return new Set(arrows.map((arrow) => arrow[end === 'from' ? 'to' : 'from'])).size >= many;
+}
+
+const isFar = (sketch: Sketch, arrow: SketchArrow): boolean =>
+  !isWithin(sketch, arrow) &&
+  (arrow.toward !== undefined ||
+    isHub(sketch, arrow.to, 'to') ||
+    isHub(sketch, arrow.from, 'from'));
+
+/** Whether an arrow is written in the node from which it leads, and needs no wire. */
+export const isWritten = (sketch: Sketch, arrow: SketchArrow): boolean =>
+  isWithin(sketch, arrow) || isFar(sketch, arrow);
 
 interface Place {
   readonly above: number;
@@ -87,31 +104,60 @@ interface Place {
   readonly toward?: string | undefined;
 }
 
-/** An arrow: who sends what, and below it the guard in few words. */
-function arrowLines(arrow: SketchArrow, { above, toward }: Place): readonly Line[] {
-  const by = arrow.by;
-  const head: Line = {
-    parts: [
-      { text: arrow.event, font: 'event', paint: 'text' },
-      ...(by === undefined
-        ? []
-        : [{ text: senderInWords(by).short, font: 'small', paint: by } as const]),
-      ...(toward === undefined
-        ? []
-        : [{ text: `→ ${toward}`, font: 'small', paint: 'quiet' } as const]),
-    ],
-    ...(by !== undefined && { icon: by }),
-    indent: by === undefined ? 0 : iconWidth,
-    height: 17,
-    above,
-  };
-  const guard = arrow.short === '' ? [] : textLines(arrow.short, head.indent);
-  return [head, ...guard].map((line) => ({ ...line, arrow: arrow.id }));
+/** Arrows of one guard and one target: who sends what, and below it the guard in few words. */
+function arrowLines(arrows: readonly SketchArrow[], { above, toward }: Place): readonly Line[] {
+  const [{ by, short } = { by: undefined, short: '' }] = arrows;
+  const indent = by === undefined ? 0 : iconWidth;
+  const names = wrapped(
+    listed(
+      arrows.map(({ event }) => event),
+      'or',
+    ),
+    fonts.event,
+    mostText,
+  );
+  const heads = names.map((text, n): Line => {
+    const isLast = n === names.length - 1;
+    return {
+      parts: [
+        { text, font: 'event', paint: 'text' },
+        ...(by === undefined
+          ? []
+          : [{ text: senderInWords(by).short, font: 'small', paint: by } as const]),
+        ...(toward === undefined || !isLast
+          ? []
+          : [{ text: `→ ${toward}`, font: 'small', paint: 'quiet' } as const]),
+      ],
+      ...(by !== undefined && { icon: by }),
+      indent,
+      height: 17,
+      above: n === 0 ? above : 0,
+    };
+  });
+  const guard = short === '' ? [] : textLines(short, indent);
+  const ids = arrows.map(({ id }) => id);
+  return [...heads, ...guard].map((line) => ({ ...line, arrows: ids }));
+}
+
+/**
+ * Arrows that can be told in one breath: of the same guard and target. Where senders are known each
+ * has a line of its own.
+ */
+function gathered(arrows: readonly SketchArrow[]): readonly (readonly SketchArrow[])[] {
+  const groups = new Map<string, SketchArrow[]>();
+  for (const arrow of arrows) {
+    const { id, by, short, to } = arrow;
+    const key = by === undefined ? JSON.stringify([short, to]) : id;
+    groups.set(key, [...(groups.get(key) ?? []), arrow]);
+  }
+  return [...groups.values()];
 }
 
 /** The label of several arrows that lead from one node to the same other one. */
 export function labelBlock(arrows: readonly SketchArrow[]): Block {
-  return blockOf(arrows.flatMap((arrow, n) => arrowLines(arrow, { above: n === 0 ? 0 : 7 })));
+  return blockOf(
+    gathered(arrows).flatMap((group, n) => arrowLines(group, { above: n === 0 ? 0 : 7 })),
+  );
 }
 
 /** Arrows below a heading, which a rule sets apart. */
@@ -129,13 +175,15 @@ function section(
       above: 14,
       rule: true,
     },
-    ...arrows.flatMap((arrow, n) =>
-      arrowLines(arrow, { above: n === 0 ? 4 : 7, toward: toward(arrow) }),
-    ),
+    ...gathered(arrows).flatMap((group, n) => {
+      const [first] = group;
+      const place = { above: n === 0 ? 4 : 7, toward: first && toward(first) };
+      return arrowLines(group, place);
+    }),
   ];
 }
 
-/** A node: its name, what it means, the arrows that stay in it, and the commands that it offers. */
+/** A node: its name, what it means, the arrows that are written in it, and its commands. */
 export function nodeBlock(sketch: Sketch, node: SketchNode): Block {
   const title: Line = {
     parts: [{ text: node.name, font: 'title', paint: 'text' }],
@@ -143,7 +191,11 @@ export function nodeBlock(sketch: Sketch, node: SketchNode): Block {
     height: 20,
     above: 0,
   };
-  const about = node.description === undefined ? [] : textLines(node.description, 0);
+  const about = [
+    ...(node.description === undefined ? [] : [node.description]),
+    ...(node.within ? [`In it, drawn apart: ${listed(node.within, 'and')}.`] : []),
+    ...(isHub(sketch, node.id, 'to') ? ['Many lead here; each says so.'] : []),
+  ].flatMap((text) => textLines(text, 0));
   const activities = node.activities.map(
     (text): Line => ({
       parts: [{ text, font: 'small', paint: 'text' }],
@@ -153,11 +205,12 @@ export function nodeBlock(sketch: Sketch, node: SketchNode): Block {
       above: 4,
     }),
   );
-  const loops = sketch.arrows.filter(({ from, to }) => from === node.id && to === node.id);
-  const inward = sketch.arrows.filter(
-    (arrow) => arrow.from === node.id && arrow.to !== node.id && isWrittenInside(sketch, arrow),
-  );
-  const nameOf = (id: string) => sketch.nodes.find((each) => each.id === id)?.name;
+  const own = sketch.arrows.filter(({ from }) => from === node.id);
+  const loops = own.filter(({ to }) => to === node.id);
+  const inward = own.filter((arrow) => arrow.to !== node.id && isWithin(sketch, arrow));
+  const far = own.filter((arrow) => isFar(sketch, arrow));
+  const nameOf = ({ to, toward }: SketchArrow) =>
+    toward ?? sketch.nodes.find(({ id }) => id === to)?.name;
   const commands = sketch.commands
     .filter(({ from }) => from.includes(node.id))
     .map(
@@ -176,7 +229,8 @@ export function nodeBlock(sketch: Sketch, node: SketchNode): Block {
   const lines = [
     ...[title, ...about, ...activities],
     ...section('stays here by', loops, () => undefined),
-    ...section('from anywhere in it', inward, ({ to }) => nameOf(to)),
+    ...section('from anywhere in it', inward, nameOf),
+    ...section('leads on by', far, nameOf),
     ...commands,
   ];
   return blockOf(lines, leastCard);

@@ -29,6 +29,8 @@ export interface ChoicesOptions {
   readonly scopeOf: (name: string) => Scope;
   /** What stands against it besides what the machine says. */
   readonly also?: Readonly<Record<string, string>>;
+  /** Events of others that a caller asks for, and this process then sends. */
+  readonly asked?: readonly string[];
 }
 
 const others: Readonly<Record<Exclude<Sender, 'operator'>, string>> = {
@@ -43,14 +45,15 @@ const list = (statuses: readonly string[]): string =>
 
 /** Says of every event and command whether the caller may do it now, and why not. */
 export function choicesFor(options: ChoicesOptions): z.input<typeof choice>[] {
-  const { machine, row, at, principal, scopeOf, also = {} } = options;
-  return choicesOf(machine, row, at).map(({ name, kind, by, because, from }) => {
+  const { machine, row, at, principal, scopeOf, also = {}, asked = [] } = options;
+  return choicesOf(machine, row, at, principal.sub).map(({ name, kind, by, because, from }) => {
     const against = because.map((code) =>
       code === 'wrong_status'
         ? { code, text: `It is "${row.status}"; this is possible from ${list(from)}.` }
         : { code, text: `The condition is not true: ${words(code)}.` },
     );
-    if (by !== 'operator') against.push({ code: 'not_for_callers', text: others[by] });
+    if (by !== 'operator' && !asked.includes(name))
+      against.push({ code: 'not_for_callers', text: others[by] });
     else if (!principal.scopes.has(scopeOf(name))) {
       const text = `A token with the scope ${scopeOf(name)} is needed.`;
       against.push({ code: 'insufficient_scope', text });

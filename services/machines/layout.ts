@@ -1,15 +1,15 @@
-// Where everything of a sketch goes, worked out by ELK. Called by `svg.ts`.
+// Where everything of a sketch goes, worked out by ELK. Called by `regions.ts`.
 //
 // - All arrows from one node to the same other one share a wire, with one label: nine arrows
 //   between three statuses are three wires.
-// - What stays in its node, or leads to one nested in it, is written in the node and has no wire.
+// - What is written in its node (block.ts) has no wire.
 // - It goes downwards, so that a machine fits the width of a page of text: a reader scrolls, and
 //   need not squint.
 // - The same sketch always has the same layout.
 
 import ELK, { type ElkNode, type LayoutOptions } from 'elkjs/lib/elk.bundled.js';
 import type { Sketch, SketchArrow, SketchNode } from '../../machines/sketch.ts';
-import { type Block, isWrittenInside, labelBlock, nodeBlock } from './block.ts';
+import { type Block, isWritten, labelBlock, nodeBlock } from './block.ts';
 
 export interface Point {
   readonly x: number;
@@ -76,7 +76,7 @@ const inOrder: LayoutOptions = {
 function wiresOf(sketch: Sketch): ReadonlyMap<string, readonly SketchArrow[]> {
   const wires = new Map<string, SketchArrow[]>();
   for (const arrow of sketch.arrows) {
-    if (isWrittenInside(sketch, arrow)) continue;
+    if (isWritten(sketch, arrow)) continue;
     const key = JSON.stringify([arrow.from, arrow.to]);
     wires.set(key, [...(wires.get(key) ?? []), arrow]);
   }
@@ -151,8 +151,8 @@ const flat = (node: ElkNode): readonly ElkNode[] => [
   ...(node.children ?? []).flatMap((child) => flat(child)),
 ];
 
-/** Lays a sketch out. */
-export async function layoutOf(sketch: Sketch): Promise<Layout> {
+/** Lays a sketch out as one graph. */
+export async function graphLayoutOf(sketch: Sketch): Promise<Layout> {
   const blocks = new Map(sketch.nodes.map((node) => [node.id, nodeBlock(sketch, node)]));
   const placed = await elk.layout(graphOf(sketch, blocks));
   const wires = wiresOf(sketch);

@@ -2,6 +2,7 @@
 // Mermaid. `npm run diagrams` writes them, and a test compares them with the machines.
 //
 // - Nothing on them is written by hand, so nothing on them can be wrong about the machine.
+// - A machine that is too large for one picture has several (sketch-parts.ts).
 
 import { mermaidOf } from '../../machines/mermaid.ts';
 import {
@@ -10,6 +11,7 @@ import {
   type SketchArrow,
   senderInWords,
 } from '../../machines/sketch.ts';
+import { overviewOf, partsOf } from '../../machines/sketch-parts.ts';
 import { svgOf } from './svg.ts';
 
 interface Page {
@@ -33,11 +35,19 @@ function guardOf({ guard, isElse, event }: SketchArrow): string {
   return inLines([...before, ...conditions]) || 'always';
 }
 
-const statusesOf = ({ nodes }: Sketch): string =>
+/** `documentSession` is drawn in document-session.svg. */
+const fileOf = (id: string): string =>
+  id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+/** A node by the rooms that it is in, without the machine's name. */
+const placeOf = (sketch: Sketch, id: string): string =>
+  id.startsWith(`${sketch.id}.`) ? id.slice(sketch.id.length + 1) : id;
+
+const statusesOf = (sketch: Sketch): string =>
   table(
     ['status', 'meaning', ''],
-    nodes.map(({ name, description, initial, leased, final }) => [
-      `\`${name}\``,
+    sketch.nodes.map(({ id, description, initial, leased, final }) => [
+      `\`${placeOf(sketch, id)}\``,
       description ?? '',
       [initial ? 'begins here' : '', leased ? 'has an owner' : '', final ? 'ends here' : '']
         .filter((each) => each !== '')
@@ -45,10 +55,14 @@ const statusesOf = ({ nodes }: Sketch): string =>
     ]),
   );
 
+const leads = (sketch: Sketch, { from, to }: SketchArrow): string =>
+  `\`${placeOf(sketch, from)}\` → \`${placeOf(sketch, to)}\``;
+
 /** Who may send and the fence are of persisted machines alone. */
-function arrowsOf({ arrows, table: persisted }: Sketch): string {
+function arrowsOf(sketch: Sketch): string {
+  const { arrows, table: persisted } = sketch;
   const columns: readonly (readonly [string, (arrow: SketchArrow) => string])[] = [
-    ['from → to', ({ from, to }) => `\`${from}\` → \`${to}\``],
+    ['from → to', (arrow) => leads(sketch, arrow)],
     [
       'event',
       ({ event, description }) => inLines([`\`${event}\``, ...(description ? [description] : [])]),
@@ -96,6 +110,31 @@ const checksOf = ({ checks }: Sketch): string =>
         checks.map(({ name, words }) => [`\`${name}\``, words]),
       );
 
+/** What an event does, wherever it comes: for a machine that is in several states at once. */
+function eventsOf(sketch: Sketch): string {
+  const events = [...new Set(sketch.arrows.map(({ event }) => event))].toSorted();
+  return table(
+    ['event', 'what it does where'],
+    events.map((event) => {
+      const arrows = sketch.arrows.filter((arrow) => arrow.event === event);
+      const lines = arrows.map((arrow) => {
+        const { from, to, short, effect } = arrow;
+        const place = from === to ? `in \`${placeOf(sketch, from)}\`` : leads(sketch, arrow);
+        return [`${place}${short ? `, ${short}` : ''}`, ...effect].join('; ');
+      });
+      return [event, inLines(lines)];
+    }),
+  );
+}
+
+const picturesOf = (sketch: Sketch): string => {
+  const parts = partsOf(sketch).map(
+    ({ id, description }) =>
+      `### ${id.slice(sketch.id.length + 1)}\n\n${description}\n\n![${id}](${fileOf(id)}.svg)`,
+  );
+  return parts.length === 0 ? '' : ['## States that are drawn apart', ...parts].join('\n\n');
+};
+
 const intro = `In the order in which they are tried: of several for one status and event, the first is
 taken whose conditions are all true.`;
 const persistedIntro = `“Quoted” names are columns, or what the event
@@ -116,16 +155,17 @@ function pageOf(sketch: Sketch): string {
     `# The machine \`${id}\``,
     `<!-- Written by \`npm run diagrams\`. Change the machine, not this page. -->`,
     `${description}${rows}`,
-    `![The statuses of ${id} and what leads from one to the other](${id}.svg)`,
+    `![The statuses of ${id} and what leads from one to the other](${fileOf(id)}.svg)`,
+    picturesOf(sketch),
     '## Statuses',
     statusesOf(sketch),
     '## Arrows',
     persisted ? `${intro} ${persistedIntro}` : intro,
     arrowsOf(sketch),
     legendOf(sketch),
-    ...(persisted ? ofTheDatabase : []),
+    ...(persisted ? ofTheDatabase : ['## By event', eventsOf(sketch)]),
     '## As Mermaid',
-    `\`\`\`mermaid\n${mermaidOf(sketch).trimEnd()}\n\`\`\``,
+    `\`\`\`mermaid\n${mermaidOf(overviewOf(sketch)).trimEnd()}\n\`\`\``,
   ];
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }
@@ -133,8 +173,13 @@ function pageOf(sketch: Sketch): string {
 /** Everything that docs/machines/ has of these machines. */
 export async function pagesOf(sketches: readonly Sketch[]): Promise<readonly Page[]> {
   const pages = sketches.map(async (sketch) => [
-    { name: `${sketch.id}.md`, text: pageOf(sketch) },
-    { name: `${sketch.id}.svg`, text: await svgOf(sketch) },
+    { name: `${fileOf(sketch.id)}.md`, text: pageOf(sketch) },
+    ...(await Promise.all(
+      [overviewOf(sketch), ...partsOf(sketch)].map(async (each) => ({
+        name: `${fileOf(each.id)}.svg`,
+        text: await svgOf(each),
+      })),
+    )),
   ]);
   return (await Promise.all(pages)).flat();
 }

@@ -9,16 +9,10 @@
 import type { Sketch } from '../../machines/sketch.ts';
 import { type Block, fonts, type Line, partGap } from './block.ts';
 import { drawIcon } from './icons.ts';
-import {
-  type Layout,
-  layoutOf,
-  type PlacedNode,
-  type PlacedWire,
-  type Point,
-  padding,
-} from './layout.ts';
+import { type Layout, type PlacedNode, type PlacedWire, type Point, padding } from './layout.ts';
 import { legendOf } from './legend.ts';
 import { nightOf, painted } from './paint.ts';
+import { layoutOf } from './regions.ts';
 
 const margin = 20;
 const corner = 8;
@@ -41,7 +35,7 @@ function drawLine(line: Line, x: number, baseline: number): string {
     const weight = bold ? ' font-weight="600"' : '';
     return `<tspan${gap} font-size="${size}"${weight} ${painted(paint, 'fill')}>${escaped(text)}</tspan>`;
   });
-  const arrow = line.arrow === undefined ? '' : ` data-arrow="${escaped(line.arrow)}"`;
+  const arrow = line.arrows === undefined ? '' : ` data-arrow="${escaped(line.arrows.join(' '))}"`;
   const icon = line.icon === undefined ? '' : drawIcon(line.icon, x, round(baseline - 11.5));
   return `${icon}<text x="${x + line.indent}" y="${baseline}"${arrow}>${parts.join('')}</text>`;
 }

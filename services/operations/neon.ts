@@ -55,6 +55,7 @@ const ownError = z.object({ message: z.string().min(1) });
 const spontaneous = ['start_compute', 'suspend_compute', 'check_availability'];
 const ended = ['finished', 'skipped'];
 const lost = ['error', 'cancelled'];
+const longestName = 256;
 const mostPages = 20;
 const pageSize = 100;
 
@@ -181,6 +182,12 @@ export function neonProvider(options: NeonOptions): Provider {
   return {
     name: `neon:${project}`,
     timeoutMs,
+    // Its own rules may be stricter; what breaks them ends as `not_issued`.
+    nameFault(name) {
+      if (name === '') return 'a name is not empty';
+      if (name.length > longestName) return `a name has at most ${longestName} characters`;
+      return /[\p{Control}\p{Surrogate}]/u.test(name) ? 'a name is one line of text' : undefined;
+    },
 
     async list(signal) {
       const answer = await branches(within(signal));

@@ -5,6 +5,7 @@
 //   died had begun does not matter: the next poll goes on from there.
 
 import type { Logger } from 'pino';
+import { branchNameFault } from '../../persistence/branch-names.ts';
 import { openBranchRunner } from '../../persistence/branch-runner.ts';
 import type { ClientClass } from '../../persistence/branch-session.ts';
 import {
@@ -89,6 +90,7 @@ export function postgresProvider(options: PostgresProviderOptions): Provider {
 
   return {
     name: 'postgres',
+    nameFault: branchNameFault,
     // What connection.ts gives a server that cannot be heard.
     timeoutMs: Math.ceil(limits.transactionMs * 1.1 + 100),
     list: () =>

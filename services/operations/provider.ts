@@ -59,6 +59,8 @@ export interface Progress {
 }
 
 export interface Provider {
+  /** Says why no branch there can have this name; undefined if one can. */
+  nameFault(name: string): string | undefined;
   /** Also says which runs are its own: what it names must mean the same system at every start. */
   readonly name: string;
   readonly timeoutMs: number;

@@ -1,11 +1,15 @@
-// Operations as they are shown: one with all that happened to it, and pages by key.
+// Operations as they are read for people: one with all that happened to it, pages by key, and the
+// transitions of one as they come.
 
+import { setTimeout as delay } from 'node:timers/promises';
+import { isFinal } from '../../machines/arrows.ts';
 import { dbops } from '../../machines/dbops.ts';
 import { heal } from '../../persistence/claims.ts';
 import type { Database } from '../../persistence/database.ts';
-import { printInstant } from '../../persistence/instant.ts';
 import {
+  type ListedOperation,
   listOperations,
+  type OperationEntry,
   type OperationFilter,
   type OperationRow,
   readOperation,
@@ -13,55 +17,70 @@ import {
 } from '../../persistence/operations.ts';
 import { transaction } from '../../persistence/transaction.ts';
 import { isUuid } from '../../persistence/values.ts';
-import { changeSchema, externalOperationSchema } from './provider.ts';
 
-const at = (instant: number | null) => (instant === null ? null : printInstant(instant));
-const shownOperations = externalOperationSchema.array().nullable();
+export interface FoundOperation {
+  readonly row: OperationRow;
+  readonly journal: readonly OperationEntry[];
+}
 
-/** The row for people: instants as text, and nothing of leases and fingerprints. */
-const shown = (row: OperationRow) => ({
-  id: row.id,
-  status: row.status,
-  outcome: row.outcome,
-  provider: row.provider,
-  change: changeSchema.parse(row.request),
-  requestedBy: row.principal,
-  createdAt: printInstant(row.created_at),
-  issuedAt: at(row.issued_at),
-  nextPollAt: at(row.next_poll_at),
-  deadlineAt: at(row.deadline_at),
-  finishedAt: at(row.finished_at),
-  issueMark: row.issue_mark,
-  operations: shownOperations.parse(row.operations) ?? [],
-  error: row.error,
-  lastError: row.last_error,
-});
-export type ShownOperation = ReturnType<typeof shown>;
-
-/** Shows an operation as it is after its deadline was judged; undefined if there is none. */
-export async function showOperation(database: Database, id: string) {
+/** Reads an operation as it is after its deadline was judged; undefined if there is none. */
+export async function findOperation(
+  database: Database,
+  id: string,
+): Promise<FoundOperation | undefined> {
   if (!isUuid(id)) return undefined;
   return await transaction(database, async (tx) => {
     await heal(tx, dbops, id);
     const row = await readOperation(tx, id);
-    if (!row) return undefined;
-    const journal = await readOperationJournal(tx, id);
-    return {
-      ...shown(row),
-      journal: journal.map((each) => ({ ...each, at: printInstant(each.at) })),
-    };
+    return row && { row, journal: await readOperationJournal(tx, id) };
   });
 }
 
-const mostRows = 100;
+export interface OperationPage {
+  readonly rows: readonly ListedOperation[];
+  /** The id behind which the next page goes on; undefined at the end. */
+  readonly next: string | undefined;
+}
 
-/** Shows a page, newest first, with the cursor of the next one if there is more. */
-export async function showOperations(
+/** Reads a page, newest first. */
+export async function pageOfOperations(
+  { db }: Database,
+  { limit, ...filter }: OperationFilter,
+): Promise<OperationPage> {
+  const rows = await listOperations(db, { ...filter, limit: limit + 1 });
+  const page = rows.slice(0, limit);
+  return { rows: page, next: rows.length > limit ? page.at(-1)?.id : undefined };
+}
+
+export interface Following {
+  readonly id: string;
+  /** The seq behind which it begins. */
+  readonly after: number;
+  /** Ends it when it is aborted. */
+  readonly signal: AbortSignal;
+  readonly pauseMs: number;
+}
+
+/**
+ * Gives the transitions behind a seq as they come, and at last the row of the ended operation.
+ * Seqs are given under the row's lock, so none is committed behind a larger one.
+ */
+export async function* followOperation(
   database: Database,
-  filter: Omit<OperationFilter, 'limit'> & { readonly limit?: number },
-): Promise<{ readonly operations: readonly ShownOperation[]; readonly next: string | null }> {
-  const limit = Math.min(Math.max(1, filter.limit ?? 20), mostRows);
-  const rows = await listOperations(database.db, { ...filter, limit: limit + 1 });
-  const operations = rows.slice(0, limit).map(shown);
-  return { operations, next: rows.length > limit ? (operations.at(-1)?.id ?? null) : null };
+  { id, after, signal, pauseMs }: Following,
+): AsyncGenerator<{ readonly entry: OperationEntry } | { readonly ended: OperationRow }> {
+  for (let seen = after; !signal.aborted; ) {
+    // The row first: what it says has happened is in the journal that is read after it.
+    const row = await readOperation(database.db, id);
+    if (!row) return;
+    const entries = await readOperationJournal(database.db, id, seen);
+    for (const entry of entries) yield { entry };
+    seen = entries.at(-1)?.seq ?? seen;
+    if (isFinal(dbops, row.status)) {
+      yield { ended: row };
+      return;
+    }
+    // Aborted while it waits: the loop ends.
+    if (entries.length === 0) await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+  }
 }

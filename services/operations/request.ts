@@ -44,6 +44,8 @@ export type Requested =
   | { readonly outcome: 'branch_not_found' | 'parent_not_found'; readonly branch: string }
   | { readonly outcome: 'branch_exists' | 'has_children'; readonly branch: string }
   | { readonly outcome: 'branch_fixed'; readonly because: NonNullable<Branch['fixed']> }
+  /** No branch can have the name that it is to get. */
+  | { readonly outcome: 'bad_name'; readonly of: 'branch' | 'keepAs'; readonly because: string }
   /** The provider does not say what branches there are. Nothing was enqueued. */
   | {
       readonly outcome: 'provider_unavailable';
@@ -120,6 +122,15 @@ function judge(change: Change, branches: readonly Branch[]): Requested | undefin
   return isTaken ? { outcome: 'branch_exists', branch: change.keepAs ?? '' } : undefined;
 }
 
+/** Says what is wrong with a name that does not exist yet. */
+function nameProblem(provider: Provider, change: Change): Requested | undefined {
+  const { action, branch, keepAs } = change;
+  const of = action === 'create' ? 'branch' : 'keepAs';
+  const name = action === 'create' ? branch : keepAs;
+  const because = name === undefined ? undefined : provider.nameFault(name);
+  return because === undefined ? undefined : { outcome: 'bad_name', of, because };
+}
+
 /**
  * Asks for a change: a known key first, then what the provider says of the branch, then one row.
  * The branch may change in between; the provider judges again when it is called.
@@ -132,6 +143,8 @@ export async function requestChange(
 ): Promise<Requested> {
   const before = await transaction(database, (tx) => known(tx, provider.name, asking));
   if (before) return before;
+  const misnamed = nameProblem(provider, asking.change);
+  if (misnamed) return misnamed;
   const listed = await provider.list(signal);
   if (listed.result !== 'ok') {
     const { error, retryAfterMs } = listed;
@@ -148,27 +161,21 @@ export type Canceled =
   | { readonly outcome: 'refused'; readonly status: string; readonly because: readonly string[] };
 
 /** Cancels an operation that was not issued. Doing it again is refused, with its status. */
-export async function cancelOperation(
-  database: Database,
-  id: string,
-  actor: string,
-): Promise<Canceled> {
+export async function cancelOperation(tx: Tx, id: string, actor: string): Promise<Canceled> {
   if (!isUuid(id)) return { outcome: 'missing' };
-  return await transaction(database, async (tx): Promise<Canceled> => {
-    await heal(tx, dbops, id);
-    const outcome = await send(tx, dbops, 'cancel', { id, actor });
-    switch (outcome.outcome) {
-      case 'applied':
-        return { outcome: 'canceled', id };
-      case 'refused':
-        return { outcome: 'refused', status: outcome.status, because: outcome.because };
-      case 'missing':
-        return { outcome: 'missing' };
-      case 'lost':
-      case 'invalid':
-        throw new Error(`a cancel ended as ${(await readOperation(tx, id))?.status}`);
-      default:
-        return outcome satisfies never;
-    }
-  });
+  await heal(tx, dbops, id);
+  const outcome = await send(tx, dbops, 'cancel', { id, actor });
+  switch (outcome.outcome) {
+    case 'applied':
+      return { outcome: 'canceled', id };
+    case 'refused':
+      return { outcome: 'refused', status: outcome.status, because: outcome.because };
+    case 'missing':
+      return { outcome: 'missing' };
+    case 'lost':
+    case 'invalid':
+      throw new Error(`a cancel ended as ${(await readOperation(tx, id))?.status}`);
+    default:
+      return outcome satisfies never;
+  }
 }

@@ -12,7 +12,17 @@ import { postgresProvider } from './postgres.ts';
 import type { Provider } from './provider.ts';
 import { operationWorks } from './worker.ts';
 
-/** Whose branches the configuration names. */
+/**
+ * Opens the provider whose branches the configuration names: what serves requests needs it before
+ * the workers run. It is closed after them.
+ */
+export function openProvider(ground: Ground): Provider | undefined {
+  const provider = providerOf(ground);
+  const { config, shutdown } = ground;
+  if (provider) shutdown.defer('branches', provider.close, config.shutdownGraceMs);
+  return provider;
+}
+
 function providerOf({ config, log, database }: Ground): Provider | undefined {
   const { branches, neon, operationLeaseMs } = config;
   switch (branches) {
@@ -27,11 +37,9 @@ function providerOf({ config, log, database }: Ground): Provider | undefined {
   }
 }
 
-export function startOperations(ground: Ground): Provider | undefined {
+export function startOperations(ground: Ground, provider: Provider | undefined): void {
   const { config, log, database, wakes, metrics, shutdown } = ground;
   const { shutdownGraceMs: graceMs, operationLeaseMs, operationDeadlineMs, reapMs } = config;
-  const provider = providerOf(ground);
-  if (provider) shutdown.defer('branches', provider.close, graceMs);
   const times = timesFor(operationLeaseMs, operationDeadlineMs);
   const works = provider ? operationWorks({ database, provider, times, log }) : [];
   const runs = startRuns<typeof dbops>({
@@ -41,5 +49,4 @@ export function startOperations(ground: Ground): Provider | undefined {
   });
   shutdown.defer('operations', () => runs.stop(graceMs), graceMs + lastResortMs);
   ground.onHurry(runs.hurry);
-  return provider;
 }

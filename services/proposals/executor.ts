@@ -74,6 +74,8 @@ export interface Executor {
   execute(id: string, requestedBy: string): Promise<ExecuteOutcome>;
   /** Starts nothing more, and resolves when no run is in this process's hands. */
   stop(graceMs: number): Promise<void>;
+  /** Tells of each step and each end of a run in this process. Returns what stops it. */
+  watch(listener: (proposal: string) => void): () => void;
   /** Ends the grace of a stop, whether it has begun or not. */
   hurry(): void;
 }
@@ -98,7 +100,11 @@ export function checkStepTimes({
 export function openExecutor(options: ExecutorOptions): Executor {
   checkStepTimes(options);
   const { database, leaseMs, limits, concurrency, log } = options;
-  const observe = options.observe ?? (() => undefined);
+  const listeners = new Set<(proposal: string) => void>();
+  function observe(event: ExecutorEvent): void {
+    options.observe?.(event);
+    for (const listener of listeners) listener(event.proposal);
+  }
   // A name that is new at each start: identity is never taken for a sign of life.
   const owner = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
   /** Each run in this process's hands, with the promise of its claim. */
@@ -255,6 +261,10 @@ export function openExecutor(options: ExecutorOptions): Executor {
     owner,
     execute,
     hurry,
+    watch(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
     async stop(graceMs) {
       stopping = true;
       const grace = setTimeout(hurry, Math.min(graceMs, longestTimerMs));

@@ -82,8 +82,8 @@ async function follow(
   // Before the lock, which would wait for the step that is being run.
   if (!from.includes(seen.status)) return refusal(seen, ['wrong_status']);
   await lockProposal(tx, id);
-  const before = await readLinked(tx, id, link);
-  if (before !== undefined) return { outcome: 'conflict', id: before };
+  const before = (await readLinked(tx, id)).find((each) => each.link === link);
+  if (before) return { outcome: 'conflict', id: before.id };
   const steps = await readSteps(tx, id);
   const receipts = await readReceipts(tx, id);
   const made = make({ steps, receipts, nextStep: seen.next_step });

@@ -22,7 +22,7 @@ import {
 import { type Tx, transaction } from '../../persistence/transaction.ts';
 import { describeError } from '../describe-error.ts';
 import { type Refusal, refusal } from './decide.ts';
-import { sentenceOf } from './show.ts';
+import { shownStep } from './show.ts';
 import type { ToolRegistry } from './tools.ts';
 import { callTool } from './use-tool.ts';
 
@@ -75,12 +75,10 @@ function limitsWithin(previewMs: number, lockMs: number): Limits {
   };
 }
 
-const shown = (tools: ToolRegistry, step: StoredStep, index: number) => ({
-  step: index,
-  tool: step.tool,
-  version: step.version,
-  sentence: sentenceOf(tools, step),
-});
+function shown(tools: ToolRegistry, step: StoredStep, index: number) {
+  const { arguments: _, ...about } = shownStep(tools, step, index);
+  return about;
+}
 
 interface Previewed {
   readonly row: ProposalRow;

@@ -23,6 +23,13 @@ const dayMs = 86_400_000;
 const usualExpiryMs = 7 * dayMs;
 const longestRationale = 4000;
 
+/** Text for people, of a length that is kept as it is. */
+export const storableText = (longest: number) =>
+  z
+    .string()
+    .max(longest)
+    .refine((text) => textFault(text) === undefined, 'This text cannot be stored as it is.');
+
 /** What a request to propose looks like. The arguments are checked against each step's tool. */
 export const newProposal = z.strictObject({
   steps: z.array(
@@ -33,11 +40,7 @@ export const newProposal = z.strictObject({
     }),
   ),
   risk: z.enum(risks).default('low'),
-  rationale: z
-    .string()
-    .max(longestRationale)
-    .refine((text) => textFault(text) === undefined, 'This text cannot be stored as it is.')
-    .default(''),
+  rationale: storableText(longestRationale).default(''),
   expiresInMs: z
     .int()
     .min(minuteMs)

@@ -2,16 +2,16 @@
 // it now. What time has done to it is written before it is read.
 
 import { isFinal } from '../../machines/arrows.ts';
-import { type Offer, offersOf } from '../../machines/offers.ts';
 import { proposal } from '../../machines/proposal.ts';
 import { heal } from '../../persistence/claims.ts';
 import { printInstant } from '../../persistence/instant.ts';
-import { readJournal } from '../../persistence/journal.ts';
+import { type JournalEntry, readJournal } from '../../persistence/journal.ts';
 import {
   type Page,
   type ProposalRow,
   type Receipt,
   readClock,
+  readLinked,
   readProposal,
   readProposals,
   readReceipts,
@@ -24,7 +24,7 @@ import type { ToolRegistry } from './tools.ts';
 
 const printed = (at: number | null) => (at === null ? null : printInstant(at));
 
-/** The same in lists and alone. */
+/** What lists have of it, and whoever looks at one. */
 export const summary = (row: ProposalRow) => ({
   id: row.id,
   status: row.status,
@@ -33,7 +33,7 @@ export const summary = (row: ProposalRow) => ({
   fourEyes: row.four_eyes,
   rationale: row.rationale,
   planHash: row.plan_hash,
-  steps: row.steps,
+  stepCount: row.steps,
   nextStep: row.next_step,
   link: row.link,
   linkedTo: row.linked_to,
@@ -46,9 +46,9 @@ export const summary = (row: ProposalRow) => ({
   reason: row.reason,
   finishedAt: printed(row.finished_at),
 });
-export type ProposalSummary = ReturnType<typeof summary>;
+type ProposalSummary = ReturnType<typeof summary>;
 
-const shownReceipt = ({ index, outcome, output, error, at }: Receipt) => ({
+export const shownReceipt = ({ index, outcome, output, error, at }: Receipt) => ({
   step: index,
   outcome,
   output: output === null ? null : (JSON.parse(output) as unknown),
@@ -70,7 +70,7 @@ export const receiptsOf = (
     .map(shownReceipt);
 
 /** What a step would change, in its tool's words. A tool that is gone has none. */
-export function sentenceOf(tools: ToolRegistry, step: StoredStep): string | null {
+function sentenceOf(tools: ToolRegistry, step: StoredStep): string | null {
   const tool = tools.find(step.tool, step.version);
   const read = tool?.input.safeParse(JSON.parse(step.arguments));
   if (!tool || !read?.success) return null;
@@ -81,20 +81,35 @@ export function sentenceOf(tools: ToolRegistry, step: StoredStep): string | null
   }
 }
 
+/** A step as it was proposed, and its tool's sentence of what it would change. */
+export const shownStep = (tools: ToolRegistry, step: StoredStep, index: number) => ({
+  step: index,
+  tool: step.tool,
+  version: step.version,
+  sentence: sentenceOf(tools, step),
+  arguments: JSON.parse(step.arguments) as unknown,
+});
+type ShownStep = ReturnType<typeof shownStep>;
+
 export interface ShownProposal extends ProposalSummary {
   /** The plan's exact text: what the hash is of. */
   readonly plan: string;
-  readonly sentences: readonly (string | null)[];
+  readonly steps: readonly ShownStep[];
   readonly receipts: readonly ShownReceipt[];
-  readonly journal: readonly Readonly<Record<string, unknown>>[];
-  readonly offers: readonly Offer[];
+  readonly journal: readonly JournalEntry[];
+  /** The plans that follow from this one, of those that were not turned down. */
+  readonly continuedBy: string | null;
+  readonly compensatedBy: string | null;
+  /** As it was read, and when: what is judged to say what can be done about it. */
+  readonly row: ProposalRow;
+  readonly readAt: number;
 }
 
-/** Reads a proposal with everything about it, for `actor`. */
+/** Reads a proposal with everything about it. */
 export async function show(
   tx: Tx,
   tools: ToolRegistry,
-  { id, actor }: { readonly id: string; readonly actor: string },
+  id: string,
 ): Promise<ShownProposal | undefined> {
   await heal(tx, proposal, id);
   const row = await readProposal(tx, id);
@@ -102,16 +117,18 @@ export async function show(
   const steps = await readSteps(tx, id);
   const receipts = await readReceipts(tx, id);
   const journal = await readJournal(tx, proposal, id);
-  const at = await readClock(tx);
+  const linked = await readLinked(tx, id);
+  const linkedBy = (link: string) => linked.find((each) => each.link === link)?.id ?? null;
   return {
     ...summary(row),
     plan: planText(steps),
-    sentences: steps.map((step) => sentenceOf(tools, step)),
+    steps: steps.map((step, index) => shownStep(tools, step, index)),
     receipts: receiptsOf(row, receipts),
-    journal: journal
-      .filter(({ seq }) => seq <= row.seq)
-      .map((entry) => ({ ...entry, at: printInstant(entry.at) })),
-    offers: offersOf(proposal, row.status, { row: { ...row }, at, actor }),
+    journal: journal.filter(({ seq }) => seq <= row.seq),
+    continuedBy: linkedBy('continue'),
+    compensatedBy: linkedBy('compensate'),
+    row,
+    readAt: await readClock(tx),
   };
 }
 
@@ -123,7 +140,7 @@ const isDue = (row: ProposalRow, clock: number): boolean => {
 };
 
 /** Reads a page of proposals, the newest first. The next one begins after the last id. */
-export async function list(tx: Tx, page: Page): Promise<readonly ProposalSummary[]> {
+export async function list(tx: Tx, page: Page): Promise<readonly ProposalRow[]> {
   const rows = await readProposals(tx, page);
   const clock = await readClock(tx);
   // In id order, as every transaction that locks several runs.
@@ -131,7 +148,7 @@ export async function list(tx: Tx, page: Page): Promise<readonly ProposalSummary
     .filter((row) => isDue(row, clock))
     .map(({ id }) => id)
     .toSorted();
-  if (due.length === 0) return rows.map(summary);
+  if (due.length === 0) return rows;
   for (const id of due) await heal(tx, proposal, id);
-  return (await readProposals(tx, page)).map(summary);
+  return await readProposals(tx, page);
 }

@@ -8,9 +8,13 @@ import { limitsBelow } from '../../persistence/limits.ts';
 import { type Ground, lastResortMs } from '../ground.ts';
 import { startRuns } from '../runs/start.ts';
 import { type Executor, openExecutor } from './executor.ts';
+import type { ProposalRoutesOptions } from './routes.ts';
 import type { ToolRegistry } from './tools.ts';
 
-export function startProposals(ground: Ground, tools: ToolRegistry): Executor {
+/** What the routes of proposals stand on. */
+export type Plans = Omit<ProposalRoutesOptions, 'database'> & { readonly executor: Executor };
+
+export function startProposals(ground: Ground, tools: ToolRegistry): Plans {
   const { config, log, database, wakes, shutdown } = ground;
   const { planLeaseMs: leaseMs, toolTimeoutMs: toolMs, reapMs, pollMs } = config;
   const limits = limitsBelow(leaseMs);
@@ -28,5 +32,6 @@ export function startProposals(ground: Ground, tools: ToolRegistry): Executor {
   const { shutdownGraceMs: graceMs } = config;
   shutdown.defer('proposals', () => executor.stop(graceMs), graceMs + lastResortMs);
   ground.onHurry(executor.hurry);
-  return executor;
+  const { fourEyes, previewTimeoutMs: previewMs, previewLockTimeoutMs: lockMs } = config;
+  return { executor, tools, fourEyes, previewMs, lockMs };
 }

@@ -4,6 +4,7 @@
 //   begin · step.open (it is the lock) · savepoint · the tool · step.ok · its receipt ·
 //   set constraints all immediate · commit
 //
+// - It waits for the database once before the tool, once behind it, and for the commit.
 // - If anything up to there fails: back to the savepoint, or begin and open again, then step.failed
 //   with its receipt. A tool is never tried again: it is not known to bear that.
 // - Before the tool was called nothing has happened: then the step may be begun again (`away`).
@@ -19,14 +20,13 @@ import { send } from '../../persistence/door.ts';
 import type { Limits } from '../../persistence/limits.ts';
 import {
   backToMark,
-  checkDeferred,
   insertReceipt,
   lockProposal,
-  markTool,
   type Receipt,
   readReceipts,
   type StoredStep,
 } from '../../persistence/proposals.ts';
+import { closeStep, openStep } from '../../persistence/steps.ts';
 import { storable } from '../../persistence/text.ts';
 import { type Tx, transaction } from '../../persistence/transaction.ts';
 import { backoffMs } from '../backoff.ts';
@@ -83,7 +83,7 @@ const longestBackoffMs = 2000;
 
 async function open(tx: Tx, { run, index }: Place): Promise<boolean> {
   const { id, fence } = run;
-  const opened = await send(tx, proposal, 'step.open', { id, fence, step: index });
+  const opened = await openStep(tx, { id, fence, step: index });
   if (opened.outcome === 'invalid') throw new Error(`step.open: ${opened.detail}`);
   return opened.outcome === 'applied';
 }
@@ -116,20 +116,16 @@ async function carryOut(tx: Tx, { options, run, index }: Place): Promise<string 
       },
     },
   });
-  const ended = { id, fence, step: index, lease_ms: options.leaseMs };
-  const closed = await send(tx, proposal, 'step.ok', ended);
+  const ended = { id, fence, step: index, leaseMs: options.leaseMs, output };
+  const closed = await closeStep(tx, ended);
   if (closed.outcome !== 'applied') {
     throw new StepError('transaction_ended', 'the tool ended the transaction of its step');
   }
-  const receipt = { outcome: 'ok', output, error: null } as const;
-  await insertReceipt(tx, { proposal: id, index, fence, ...receipt });
-  await checkDeferred(tx);
   return output;
 }
 
 async function stepIn(tx: Tx, place: Place, attempt: Attempt): Promise<StepEnd> {
   if (!(await open(tx, place))) return { end: 'lost' };
-  await markTool(tx);
   attempt.begun = true;
   try {
     return { end: 'ok', output: await carryOut(tx, place) };

@@ -38,6 +38,8 @@ export interface ToolCall {
   readonly toolMs: number;
 }
 
+/** One for all: an abort without a reason makes an error with a stack each time. */
+const stepOver = new Error('the step is over');
 const largestOutput = 1_048_576;
 const longestTimerMs = 2 ** 31 - 1;
 
@@ -95,7 +97,7 @@ export async function callTool(
   } finally {
     clearTimeout(limit);
     handle.revoke();
-    over.abort();
+    over.abort(stepOver);
     // It may end long after its deadline; nobody listens then.
     running.catch(() => undefined);
     await handle.settled();

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { mermaidOf, relationsOf } from '../../machines/mermaid.ts';
 import type { Sketch } from '../../machines/sketch.ts';
 import { serve, useBrowser } from '../support/pages.ts';
-import { namedSketches, pictureOf } from '../support/sketches.ts';
+import { namedSketches, pictureOf, wholeSketches } from '../support/sketches.ts';
 
 const browser = useBrowser();
 
@@ -142,7 +142,7 @@ describe('a picture', () => {
   });
 });
 
-describe.each(namedSketches)('the Mermaid text of %s', (_, sketch: Sketch) => {
+describe.each(wholeSketches)('the Mermaid text of %s', (_, sketch: Sketch) => {
   it('is drawn with every label whole, and none on another', async () => {
     const page = await browser.page();
     await page.setContent('<!doctype html><body><pre id="out"></pre></body>');

@@ -70,6 +70,17 @@ describe('a page that is hidden', () => {
     expect(at.server.puts()[1]?.keepalive).toBe(keepalive);
   });
 
+  it('shares the budget among its documents', async () => {
+    const at = stage();
+    at.wire.create({ id: 'other', kind: 'record', content: a, owner: 'ada' });
+    const page = at.browser.openPage();
+    const both = ['plan', 'other'].map((id) => at.openNow(page, 'ada', id));
+    await settle();
+    for (const session of both) session.edit(attributes({ a: 'x'.repeat(40_000) }));
+    page.hide();
+    expect(at.server.puts().map(({ keepalive }) => keepalive)).toEqual([true, false]);
+  });
+
   it('does not flush in a conflict', async () => {
     const at = stage();
     const { session, page } = await at.open();

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { describeStatus, statusTexts } from '../../client/status.ts';
+import { describeStatus, statusTexts } from '../../client/words.ts';
 import { documentSession } from '../../machines/document-session.ts';
 
 const text = readFileSync(new URL('../../docs/document-session.md', import.meta.url), 'utf8');

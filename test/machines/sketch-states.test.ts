@@ -35,13 +35,13 @@ describe('sketchOfStates', () => {
     ).toEqual([
       'parcel lose  > parcel.lost',
       'parcel ask  > parcel',
-      'parcel.packing shake if is fragile > parcel.packing',
+      'parcel.packing shake if fragile > parcel.packing',
       'parcel.packing shake otherwise > parcel.packing',
-      'parcel.packing weigh done if not is fragile > parcel.travelling',
+      'parcel.packing weigh done if not fragile > parcel.travelling',
       'parcel.packing weigh failed  > parcel.lost',
-      'parcel.packing always if is fragile and has tries left > parcel.wrapping',
+      'parcel.packing at once if fragile and has tries left > parcel.wrapping',
       'parcel.wrapping after 2 s  > parcel.packing',
-      'parcel.wrapping after patience  > parcel.lost',
+      'parcel.wrapping after 90 s  > parcel.lost',
       'parcel.travelling done  > parcel.arrived',
       'parcel.travelling.van.loaded unload  > parcel.travelling.van.empty',
       'parcel.travelling.papers.open sign  > parcel.travelling.papers.signed',
@@ -102,7 +102,7 @@ describe('sketchOfStates', () => {
       },
     });
     const { arrows } = sketchOfStates(guarded);
-    expect(arrows.map(({ short }) => short)).toEqual(['if is warm or is dry', 'if a condition']);
+    expect(arrows.map(({ short }) => short)).toEqual(['if warm or dry', 'if a condition']);
   });
 
   it('reads the in-memory reading of a persisted machine to the same arrows', () => {

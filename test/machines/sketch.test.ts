@@ -114,7 +114,10 @@ describe('a sketch', () => {
     expect(checks).toEqual([
       {
         name: 'four_eyes',
-        words: '“four eyes” is not set, “approved by” is empty or “approved by” is not “proposer”',
+        words:
+          '(“four eyes” is ‘never’ or (“four eyes” is ‘high-risk’ and ' +
+          '(“risk” is ‘low’ or “risk” is ‘medium’))), ' +
+          '“approved by” is empty or “approved by” is not “proposer”',
       },
     ]);
     expect(commands.map(({ name, from }) => [name, from])).toEqual([

@@ -1,12 +1,11 @@
-// A process of its own for a test: it runs one small file (TypeScript under tsx), and talks in
+// A process of its own for a test: it runs one small file, and talks in
 // lines. The test may stop or kill it.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
-import { pathToFileURL } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { programOf } from './programs.ts';
 
 interface Exit {
   readonly code: number | null;
@@ -27,17 +26,13 @@ interface Surroundings {
   readonly cwd?: string;
 }
 
-// From another folder its name would not be found.
-const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
-
 /** Starts a file with its arguments. The caller sees to its end. */
 export function spawnChild(
   file: string,
   args: readonly string[],
   { env = {}, cwd = process.cwd() }: Surroundings = {},
 ): Child {
-  const loader = file.endsWith('.ts') ? ['--import', tsx] : [];
-  const child = spawn(process.execPath, [...loader, file, ...args], {
+  const child = spawn(process.execPath, [...programOf(file), ...args], {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
     cwd,

@@ -37,6 +37,9 @@ const flags = [
   '--disable-sync',
 ];
 
+/** Playwright turns the back-forward cache off; people have it. */
+const ignoreDefaultArgs = ['--disable-back-forward-cache'];
+
 function environment(more: Readonly<Record<string, string>> = {}): Record<string, string> {
   const known = Object.entries(process.env).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
@@ -114,7 +117,7 @@ async function pidOf(browser: Browser): Promise<number> {
 
 /** Starts a browser. The caller closes it. */
 export async function launchBrowser(): Promise<Browser> {
-  return await chromium.launch({ ...(await browserCommand()), args: flags });
+  return await chromium.launch({ ...(await browserCommand()), args: flags, ignoreDefaultArgs });
 }
 
 export interface Profile {
@@ -128,6 +131,7 @@ export async function launchProfile(folder: string): Promise<Profile> {
   const context = await chromium.launchPersistentContext(folder, {
     ...(await browserCommand()),
     args: flags,
+    ignoreDefaultArgs,
   });
   const browser = context.browser();
   if (!browser) throw new Error('a profile belongs to a browser');

@@ -57,7 +57,8 @@ export async function explain(
     await sql`prepare ${name} as ${sql.raw(statement.text)}`.execute(tx);
     const given = statement.parameters.map((each) => printed(values(each))).join(', ');
     const { rows } = await sql<{ 'QUERY PLAN': [{ Plan: Plan }] }>`
-      explain (analyze, buffers, format json) execute ${name}(${sql.raw(given)})`.execute(tx);
+      explain (analyze, buffers, format json)
+      execute ${name}${sql.raw(given === '' ? '' : `(${given})`)}`.execute(tx);
     plan = rows[0]?.['QUERY PLAN'][0].Plan;
     throw undone;
   });

@@ -15,6 +15,8 @@ export interface Entry {
   readonly kind: Kind | 'other';
   readonly method: string;
   readonly path: string;
+  /** The name of the branch that the path is of. */
+  readonly branch: string | undefined;
   /** It changed something, or will. */
   accepted: boolean;
   /** Null: the caller never got an answer. */
@@ -55,6 +57,8 @@ export interface FakeNeon {
   /** When a branch says that it is ready, beside its operation. */
   readiness: 'with' | 'before' | 'after';
   rule(kind: Kind, then: Then, times?: number): void;
+  /** Takes the rules for a kind back. */
+  forget(kind: Kind): void;
   /** Calls at each request, once it is in the journal and before it is answered. */
   onRequest: (entry: Entry) => void;
   addBranch(name: string, parent?: string, isProtected?: boolean): void;
@@ -197,7 +201,9 @@ export async function openFakeNeon(): Promise<FakeNeon> {
     const path = decodeURI(asked.split('?')[0] ?? '');
     const kind = kindOf(method, path);
     const body = await bodyOf(request);
-    const entry: Entry = { kind, method, path, accepted: false, status: null };
+    const [, at] = /\/branches\/([^/]+)/.exec(path) ?? [];
+    const branch = branches.find((each) => each.id === at)?.name;
+    const entry: Entry = { kind, method, path, branch, accepted: false, status: null };
     journal.push(entry);
     const isChange = ['create', 'restore', 'delete'].includes(kind);
     const isKnown = request.headers.authorization === `Bearer ${key}`;
@@ -226,6 +232,9 @@ export async function openFakeNeon(): Promise<FakeNeon> {
     readiness: 'with',
     onRequest: () => undefined,
     rule: (kind, then, times = 1) => void rules.push({ kind, then, times }),
+    forget(kind) {
+      for (const rule of rules) if (rule.kind === kind) rule.times = 0;
+    },
     addBranch(name, parent, isProtected = false) {
       const source = branches.find((each) => each.name === parent);
       const from = source && { parent_id: source.id };

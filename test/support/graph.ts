@@ -1,7 +1,12 @@
 // The one file that imports @xstate/graph, so that its move into xstate is one line here.
 
-import { getAdjacencyMap as adjacencyMap, getSimplePaths as simplePaths } from '@xstate/graph';
+import {
+  getAdjacencyMap as adjacencyMap,
+  getShortestPaths as shortestPaths,
+  getSimplePaths as simplePaths,
+} from '@xstate/graph';
 import type { SnapshotFrom } from 'xstate';
+import type { documentSession } from '../../machines/document-session.ts';
 import type { inMemory, MomentEvent } from '../../machines/in-memory.ts';
 
 type Logic = ReturnType<typeof inMemory>;
@@ -42,4 +47,32 @@ export function paths(logic: Logic, { events, stopWhen }: Bounds): readonly Mome
   return simplePaths(logic, { events, stopWhen, limit }).map((path) =>
     path.steps.map(({ event }) => event).filter(({ type }) => type !== 'xstate.init'),
   );
+}
+
+type Session = typeof documentSession;
+type SessionState = SnapshotFrom<Session>;
+
+export interface WaysOptions {
+  readonly eventsIn: (state: SessionState) => readonly { readonly type: string }[];
+  /** States with one key are one. */
+  readonly keyOf: (state: SessionState) => string;
+  /** Events at most. */
+  readonly longest: number;
+}
+
+/** The shortest way to every state of a session: the events, in order, and where they lead. */
+export function waysTo(
+  machine: Session,
+  { eventsIn, keyOf, longest }: WaysOptions,
+): readonly { readonly events: readonly { readonly type: string }[]; state: SessionState }[] {
+  const found = shortestPaths(machine, {
+    events: eventsIn as never,
+    serializeState: keyOf as never,
+    limit,
+  });
+  return found.flatMap(({ steps, state }) => {
+    const sent = steps.map(({ event }) => event as { readonly type: string });
+    const events = sent.filter(({ type }) => type !== 'xstate.init');
+    return events.length > 0 && events.length <= longest ? [{ events, state }] : [];
+  });
 }

@@ -10,6 +10,7 @@ import { listen } from '../../services/http/listener.ts';
 import { throwawayKeys } from '../../services/http/own-keys.ts';
 import type { Route } from '../../services/http/route.ts';
 import { allScopes, type Scope } from '../../services/http/scopes.ts';
+import { toolRegistry } from '../../services/proposals/tools.ts';
 import { apiClient } from './api-client.ts';
 
 export const keys = await throwawayKeys();
@@ -30,6 +31,20 @@ export const readiness: AppOptions['readiness'] = {
   state: async () => 'ready',
   isAway: async () => false,
 };
+
+const neverCalled = (): never => {
+  throw new Error('nobody is to come here');
+};
+
+/** What routes of plans stand on, in tests that do not call any. */
+export const uncalled = {
+  plans: {
+    tools: toolRegistry([]),
+    fourEyes: 'never',
+    executor: { execute: neverCalled, watch: neverCalled },
+    previewMs: 1000,
+  },
+} as const;
 
 /** Opens the routes for one test, to a caller with all scopes. */
 export async function openApi(options: OpenApiOptions) {

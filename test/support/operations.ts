@@ -78,7 +78,9 @@ export async function operating(database: Database, provider: Provider, options:
 export async function readRun(database: Database, id: string) {
   const row = await readOperation(database.db, id);
   if (!row) throw new Error(`there is no operation ${id}`);
-  return row;
+  // When it was read is nothing of the run.
+  const { read_at: _, ...run } = row;
+  return run;
 }
 
 /** Waits for the end of the run that the workers of this process write, and reads the row. */

@@ -7,11 +7,13 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { launchBrowser } from './chromium.ts';
 
 interface OpenBrowser {
+  /** Opens a context: its pages share their storage, as the tabs of one person do. */
+  context(options?: BrowserContextOptions): Promise<BrowserContext>;
   /** Opens a page in a context of its own: nothing is shared with another. */
   page(options?: BrowserContextOptions): Promise<Page>;
 }
@@ -23,19 +25,18 @@ export function useBrowser(): OpenBrowser {
     browser = await launchBrowser();
   });
   afterAll(() => browser?.close());
-  return {
-    async page(options) {
-      if (!browser) throw new Error('The browser exists once the tests run.');
-      const page = await browser.newPage(options);
-      const errors: string[] = [];
-      page.on('pageerror', (error) => errors.push(error.message));
-      onTestFinished(async () => {
-        await page.close();
-        expect(errors).toEqual([]);
-      });
-      return page;
-    },
-  };
+  async function context(options?: BrowserContextOptions): Promise<BrowserContext> {
+    if (!browser) throw new Error('The browser exists once the tests run.');
+    const made = await browser.newContext(options);
+    const errors: string[] = [];
+    made.on('weberror', (event) => errors.push(event.error().message));
+    onTestFinished(async () => {
+      await made.close();
+      expect(errors).toEqual([]);
+    });
+    return made;
+  }
+  return { context, page: async (options) => (await context(options)).newPage() };
 }
 
 /** Serves a test on 127.0.0.1; returns the address, without a slash at its end. */

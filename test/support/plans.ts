@@ -177,6 +177,15 @@ export async function notes({ db }: Database): Promise<ReadonlyMap<string, strin
   return new Map(rows.map(({ id, text }) => [id, text]));
 }
 
+/** Has a plan's time be over, without anybody having said so yet. */
+export async function expireOne(database: Database, id: string): Promise<void> {
+  await transaction(database, async (tx) => {
+    await sql`set local session_replication_role = replica`.execute(tx);
+    await sql`update fencepost.proposal set expires_at = now() - interval '1 s'
+      where id = ${id}::uuid`.execute(tx);
+  });
+}
+
 /** Has the lease of a plan lapse, whoever holds it, once its row is free. */
 export async function lapse(database: Database, id: string): Promise<void> {
   await transaction(database, async (tx) => {

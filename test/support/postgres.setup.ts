@@ -1,6 +1,8 @@
-// Starts the one Postgres of a test run. Called by vitest, once, for the project `database`.
+// Starts the one Postgres of a test run, and builds the programs that tests start. Called by
+// vitest, once for each project that needs a database.
 
 import type { TestProject } from 'vitest/node';
+import { buildPrograms } from './programs.ts';
 import { startThrowawayPostgres } from './throwaway-postgres.ts';
 
 declare module 'vitest' {
@@ -13,5 +15,9 @@ declare module 'vitest' {
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await startThrowawayPostgres();
   project.provide('postgresUrl', server.url);
-  return () => server.stop();
+  const removePrograms = await buildPrograms();
+  return async () => {
+    await removePrograms();
+    await server.stop();
+  };
 }

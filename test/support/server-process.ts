@@ -6,16 +6,14 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
+import { programOf } from './programs.ts';
 
 const logEntry = z.looseObject({ msg: z.string() });
 type LogEntry = z.output<typeof logEntry>;
 
-const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
 const script = join(import.meta.dirname, '..', '..', 'server.ts');
 
 function readEntry(line: string): LogEntry | undefined {
@@ -38,7 +36,7 @@ export interface ServerProcess {
 
 /** Starts the service in `folder`, on a free port, with nothing of this process's environment. */
 export function spawnServer(folder: string, env: Readonly<Record<string, string>>): ServerProcess {
-  const child: ChildProcess = spawn(process.execPath, ['--import', tsx, script], {
+  const child: ChildProcess = spawn(process.execPath, [...programOf(script)], {
     cwd: folder,
     env: { PATH: process.env['PATH'], PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

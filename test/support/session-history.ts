@@ -46,7 +46,6 @@ export const marksOf = (content: unknown): readonly string[] => {
 export function historyOf(at: Stage) {
   const marks = new Map<string, Mark>();
   const excused = new Set<string>();
-  const named = new Set<string>();
   const findings: string[] = [];
   /** Save ids that were discarded, and the version at which. */
   const thrown = new Map<string, number>();
@@ -113,13 +112,13 @@ export function historyOf(at: Stage) {
   const checkRequests = ({ page, frozen }: Desk) => {
     if (frozen) return;
     const mine = at.server.log.filter((each) => each.page === page.name);
-    // Nobody waits for what was abandoned.
-    const abandoned = mine.flatMap(({ path, status, body }) =>
-      path.endsWith('/abandon') && status === 200 ? (body['saveIds'] as string[]) : [],
+    // Nobody waits for what was abandoned, nor for what a stored save came after.
+    const over = mine.flatMap(({ status, body }) =>
+      status === 200 ? [body['saveIds'], body['after']].flat().map(String) : [],
     );
     const waiting = mine.filter(
       ({ method, status, body }) =>
-        method === 'PUT' && status === undefined && !abandoned.includes(String(body['saveId'])),
+        method === 'PUT' && status === undefined && !over.includes(String(body['saveId'])),
     );
     const saves = waiting.filter(({ body }) => !body['after']);
     if (saves.length > 1 || waiting.length > 2) {
@@ -147,12 +146,11 @@ export function historyOf(at: Stage) {
       if (thrownAt !== undefined && after.version > thrownAt) {
         find(`version ${after.version} of ${after.writer} had been thrown away`);
       }
-      if (before.writer === after.writer) continue;
       const page = after.writer.replace(/-id-\d+$/, '');
       const has = new Set(marksOf(after.content));
       // What a user chose away is gone from the version on top of it too, as it is meant to be.
       const gone = marksOf(before.content).filter((mark) => !has.has(mark) && !excused.has(mark));
-      if (gone.length > 0 && !named.has(`${page}:${before.version}`)) {
+      if (gone.length > 0) {
         find(`version ${after.version} of ${page} overwrote ${gone} of version ${before.version}`);
       }
     }
@@ -215,10 +213,6 @@ export function historyOf(at: Stage) {
     /** From here on, everything the page has must be in its draft. */
     hidden(page: string) {
       for (const mark of marks.values()) if (mark.page === page) mark.hidden = true;
-    },
-    /** A choice named this version: what is in it may go. */
-    named(page: string, version: number) {
-      named.add(`${page}:${version}`);
     },
     /** A discard is over: of what the page had sent before it, nothing may arrive any more. */
     threwAway(saveIds: readonly string[]) {

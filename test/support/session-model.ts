@@ -15,30 +15,9 @@ import { documentSession } from '../../machines/document-session.ts';
 import type { SessionEvent } from '../../machines/session-events.ts';
 import { delaysMs, retryMs } from '../../machines/session-setup.ts';
 import { documentId, stage, url } from './sessions.ts';
+import { arrowOf } from './watched-machine.ts';
 
 type Model = ReturnType<typeof modelOf>;
-
-interface Transition {
-  readonly source: { readonly id: string };
-  readonly eventType: string;
-  readonly target: readonly { readonly id: string }[] | undefined;
-}
-
-const arrowOf = ({ source, eventType, target = [] }: Transition): string =>
-  `${source.id} ${eventType || 'always'} ${target.map(({ id }) => id).join()}`.trim();
-
-/** Every arrow of the machine. */
-export function declaredArrows(): ReadonlySet<string> {
-  const found = new Set<string>();
-  const visit = (node: typeof documentSession.root): void => {
-    for (const transition of [...node.transitions.values(), node.always ?? []].flat()) {
-      found.add(arrowOf(transition));
-    }
-    for (const child of Object.values(node.states)) visit(child);
-  };
-  visit(documentSession.root);
-  return found;
-}
 
 function modelOf(taken: Set<string>) {
   const actor = createActor(documentSession, {

@@ -72,12 +72,13 @@ const edit: Step = (walk, { page, session }) => {
   session.edit((content: unknown) => walk.history.content(mark, content));
 };
 
-const rebase: Step = ({ history, dice }, { page, session }) => {
+const rebase: Step = ({ history, dice }, { session }) => {
   const takesMine = dice.chance(0.3);
-  session.rebase(({ mine, merge }) => {
+  session.rebase(({ mine, theirs, merge }) => {
     if (!takesMine && merge) return merge.content;
-    // Mine over theirs: whatever is stored by now was looked at.
-    for (let version = 1; version <= 200; version += 1) history.named(page.name, version);
+    // Mine over theirs: what was looked at may go, from here on. What came later was not.
+    const has = new Set(marksOf(mine));
+    history.excuse(marksOf(theirs).filter((mark) => !has.has(mark)));
     return mine;
   });
 };
@@ -94,8 +95,11 @@ const undo: Step = (_, desk) => {
   const { session } = desk;
   desk.wentBack = true;
   desk.choosing += 1;
+  // Not before everybody who looks has seen what it did.
   const over = () => {
-    desk.choosing -= 1;
+    Promise.resolve().then(() => {
+      desk.choosing -= 1;
+    });
   };
   // A choice that waits for an answer takes effect later.
   if (session.undo() && session.getSnapshot().status === 'settling') {
@@ -274,6 +278,8 @@ function note(walk: Walk): void {
   for (const desk of walk.desks) {
     if (walk.sick) desk.trouble = true;
     else if (!desk.frozen && desk.session.getSnapshot().safe !== 'page') desk.trouble = false;
+    // From here on its base is its own newest version: it has no past to be in conflict with.
+    if (desk.choosing === 0 && desk.session.getSnapshot().status === 'saved') desk.wentBack = false;
   }
 }
 

@@ -38,10 +38,10 @@ export function stage(options: StageOptions = {}) {
   wire.grant(documentId, 'bob', 'editor');
   const conflicts: Conflict[] = [];
 
-  const openNow = (page: FakePage, as = user) =>
+  const openNow = (page: FakePage, as = user, id = documentId) =>
     openWith(
       {
-        ...{ url, id: documentId, kind: record, user: as, environment: page.environment },
+        ...{ url, id, kind: record, user: as, environment: page.environment },
         onConflict: (conflict) => conflicts.push(conflict),
       },
       { ...ownParts, ...parts },

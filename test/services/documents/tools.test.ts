@@ -22,6 +22,7 @@ import {
   writerOf,
 } from '../../support/documents.ts';
 import { useOpened } from '../../support/opened.ts';
+import { carriedOut, toolsWith } from '../../support/plans.ts';
 
 const database = useOpened();
 const tools = toolRegistry(documentTools);
@@ -193,5 +194,35 @@ describe('a plan', () => {
       outputOf: () => ({ document, version: 4, base: 3 }),
     });
     expect(done).toMatchObject({ document, base: { version: 4 } });
+  });
+});
+
+describe('a plan that is executed', () => {
+  it('edits a document, and the revision names the plan and its step', async () => {
+    const id = await newDocument(database(), { text: 'x' });
+    const registry = toolsWith(...documentTools);
+    const steps = [
+      edit({ document: id, base: { version: 1 }, content: typed('first') }),
+      edit({ base: { step: 0 }, content: typed('second') }),
+    ];
+    const plan = await carriedOut(database(), registry, steps);
+    expect(plan).toMatchObject({ end: 'executed', outcomes: ['ok', 'ok'] });
+    for (const step of [0, 1]) {
+      const read = await showRevision(database().db, { id, actor: 'ada', version: step + 2 });
+      expect(read).toMatchObject({
+        revision: { by: 'ada', source: { type: 'plan', proposal: plan.id, step } },
+      });
+    }
+    expect(await textOf(database(), id)).toBe('second');
+    expect(await historyFindings(database(), id)).toEqual([]);
+  });
+
+  it('fails where somebody saved in between, and leaves what they saved', async () => {
+    const id = await newDocument(database(), { text: 'x' });
+    const stale = edit({ document: id, base: { version: 7 }, content: typed('lost') });
+    const { row, outcomes } = await carriedOut(database(), toolsWith(...documentTools), [stale]);
+    expect([row.status, outcomes]).toEqual(['failed', ['failed']]);
+    expect(row.reason).toContain('step 0, document.edit');
+    expect(await textOf(database(), id)).toBe('x');
   });
 });

@@ -6,7 +6,7 @@ import { openapi, operationOf } from '../../../services/http/openapi.ts';
 import { routeName } from '../../../services/http/route.ts';
 import { scopeMatrix } from '../../../services/http/scope-matrix.ts';
 import { describedRoutes, routesOf } from '../../../services/routes.ts';
-import { openApi, readiness } from '../../support/open-api.ts';
+import { openApi, readiness, uncalled } from '../../support/open-api.ts';
 import { useOpened } from '../../support/opened.ts';
 
 const database = useOpened();
@@ -50,7 +50,8 @@ describe('the documentation', () => {
     const announcements = { watch: async () => ({ ids: [], stop: () => undefined }) };
     const sender = 'me@example.com';
     const metrics = { read: async () => '' };
-    const options = { database: database(), sender, announcements, metrics, mailbox: false };
+    const { plans } = uncalled;
+    const options = { plans, database: database(), sender, announcements, metrics, mailbox: false };
     const api = await openApi({
       database: database(),
       routes: routesOf(options, readiness),

@@ -1,9 +1,14 @@
 // Tokens of an identity provider: its keys are fetched from where the configuration says.
 
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { OAuth2Server } from 'oauth2-mock-server';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { identity, remoteKeys } from '../../../services/http/identity.ts';
 import { ProblemError } from '../../../services/http/problem.ts';
+import { useDatabase } from '../../support/database.ts';
+import { spawnServer } from '../../support/server-process.ts';
 
 const provider = new OAuth2Server();
 const audience = 'fencepost';
@@ -59,5 +64,38 @@ describe('a token of an identity provider', () => {
     await expect(asked).rejects.toMatchObject({
       problem: { kind: { code: 'identity_away', status: 503 } },
     });
+  });
+});
+
+describe('a service that is told of an identity provider', () => {
+  const databaseUrl = useDatabase();
+
+  it('takes its tokens, refuses others, and signs none of its own', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'fencepost-jwks-'));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const server = spawnServer(folder, {
+      DATABASE_URL: databaseUrl(),
+      SMTP_URL: 'smtp://127.0.0.1:9',
+      AUTH_JWKS_URL: keysUrl,
+      AUTH_ISSUER: provider.issuer.url ?? '',
+      AUTH_AUDIENCE: audience,
+    });
+    onTestFinished(async () => {
+      server.kill('SIGKILL');
+      await server.ended;
+    });
+    const url = await server.url();
+    const ask = (authorization: string, path = '/v1/machines') =>
+      fetch(url + path, { headers: { authorization } });
+    const scope = 'machines:read';
+    expect((await ask(await token({ scope }))).status).toBe(200);
+    expect((await ask(await token({ scope }), '/v1/deliveries')).status).toBe(403);
+    const strange = await ask(await token({ scope, aud: 'other' }));
+    expect(strange.status).toBe(401);
+    expect(strange.headers.get('www-authenticate')).toMatch(/^Bearer .*error="invalid_token"/);
+    expect((await ask('Bearer nonsense')).status).toBe(401);
+    const left = await readdir(join(folder, '.fencepost')).catch(() => []);
+    expect(left).not.toContain('token');
+    expect(left).not.toContain('identity.json');
   });
 });

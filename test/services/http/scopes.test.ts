@@ -5,7 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { type Route, routeName } from '../../../services/http/route.ts';
 import { allScopes } from '../../../services/http/scopes.ts';
 import { routesOf } from '../../../services/routes.ts';
-import { openApi, readiness, tokenOf } from '../../support/open-api.ts';
+import { listedProvider } from '../../support/listed-provider.ts';
+import { openApi, readiness, tokenOf, uncalled } from '../../support/open-api.ts';
 import { useOpened } from '../../support/opened.ts';
 
 const database = useOpened();
@@ -39,6 +40,25 @@ const decided: Readonly<Record<string, string>> = {
   'GET /v1/documents/{id}/grants': 'documents:read',
   'PUT /v1/documents/{id}/grants/{grantee}': 'documents:write',
   'DELETE /v1/documents/{id}/grants/{grantee}': 'documents:write',
+  'POST /v1/proposals': 'proposals:write',
+  'GET /v1/proposals': 'proposals:read',
+  'GET /v1/proposals/{id}': 'proposals:read',
+  'POST /v1/proposals/{id}/approve': 'proposals:approve',
+  'POST /v1/proposals/{id}/reject': 'proposals:approve',
+  'POST /v1/proposals/{id}/continue': 'proposals:write',
+  'POST /v1/proposals/{id}/compensate': 'proposals:write',
+  'POST /v1/proposals/{id}/preview': 'proposals:read',
+  'POST /v1/proposals/{id}/execute': 'proposals:execute',
+  'GET /v1/proposals/{id}/events': 'proposals:read',
+  'GET /v1/tools': 'proposals:read',
+  'GET /v1/branches': 'operations:read',
+  'POST /v1/branches': 'operations:write',
+  'POST /v1/branches/{name}/resets': 'operations:write',
+  'DELETE /v1/branches/{name}': 'operations:write',
+  'GET /v1/operations': 'operations:read',
+  'GET /v1/operations/{id}': 'operations:read',
+  'POST /v1/operations/{id}/cancel': 'operations:write',
+  'GET /v1/operations/{id}/events': 'operations:read',
   'GET /metrics': 'metrics:read',
   'GET /dev/mailbox': 'local',
   'GET /openapi.json': 'public',
@@ -51,11 +71,13 @@ const decided: Readonly<Record<string, string>> = {
 const whole = () =>
   routesOf(
     {
+      ...uncalled,
       database: database(),
       sender: 'me@example.com',
       webhooks: { allowedRanges: [] },
       announcements: { watch: async () => ({ ids: [], stop: () => undefined }) },
       mailbox: true,
+      provider: listedProvider,
       metrics: { read: async () => '' },
     },
     readiness,

@@ -1,20 +1,19 @@
 // What a stop does to what is under way: slow requests, streams, and connections that are kept.
 
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sql } from 'kysely';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { transaction } from '../../../persistence/transaction.ts';
 import { createApp } from '../../../services/http/app.ts';
 import { listen } from '../../../services/http/listener.ts';
 import { eventRoute, route } from '../../../services/http/route.ts';
 import { readEvents } from '../../support/event-stream.ts';
 import { keys, readiness, tokenOf } from '../../support/open-api.ts';
-import { opened, useOpened } from '../../support/opened.ts';
+import { useOpened } from '../../support/opened.ts';
 import { spawnServer } from '../../support/server-process.ts';
 import { signal } from '../../support/signal.ts';
 
@@ -117,7 +116,7 @@ describe('a stop', () => {
     await closed;
   });
 
-  it('of the whole service lets a slow request end, and exits with 0', async () => {
+  it('of the whole service ends streams, lets a slow request end, and exits with 0', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'fencepost-shutdown-'));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const server = spawnServer(folder, {
@@ -131,26 +130,42 @@ describe('a stop', () => {
     });
     const url = await server.url();
     const token = (await readFile(join(folder, '.fencepost/token'), 'utf8')).trim();
-    const holder = await opened({ url: database().url, connections: 1 });
-    let answer: Promise<Response> | undefined;
-    await transaction(holder, async (tx) => {
-      await sql`lock table fencepost.delivery in share row exclusive mode`.execute(tx);
-      answer = fetch(`${url}/v1/deliveries`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ channel: 'email', to: 'a@example.com', subject: '', body: '' }),
-      });
-      // The request waits for the table: what it needs is taken, and will be given back.
-      let waits = false;
-      while (!waits) {
-        const { rows } = await sql<{ waits: boolean }>`select exists (select from pg_locks
-          where not granted and relation = 'fencepost.delivery'::regclass) as waits`.execute(tx);
-        waits = rows[0]?.waits ?? false;
-      }
-      server.kill('SIGTERM');
-      await server.logged('stopping');
+    const authorization = `Bearer ${token}`;
+    const agent = new Agent({ keepAlive: true });
+    onTestFinished(() => agent.destroy());
+
+    // A connection that is kept without a request on it.
+    const idle = request(`${url}/healthz`, { agent }).end();
+    const [healthy] = (await once(idle, 'response')) as [IncomingMessage];
+    const idleEnded = once(healthy.socket, 'close');
+    await textOf(healthy);
+
+    const stream = request(`${url}/v1/machines/outbox/events`, {
+      headers: { authorization },
+    }).end();
+    const [events] = (await once(stream, 'response')) as [IncomingMessage];
+    expect(events.statusCode).toBe(200);
+    const streamed = textOf(events);
+
+    const email = { channel: 'email', to: 'a@example.com', subject: '', body: '' };
+    // The server says 100 when it has the request in hand; the body is still to come.
+    const slow = request(`${url}/v1/deliveries`, {
+      method: 'POST',
+      agent,
+      headers: { authorization, 'content-type': 'application/json', expect: '100-continue' },
     });
-    expect((await answer)?.status).toBe(202);
+    const answered = once(slow, 'response');
+    slow.flushHeaders();
+    await once(slow, 'continue');
+
+    server.kill('SIGTERM');
+    await server.logged('stopping');
+    await streamed;
+    slow.end(JSON.stringify(email));
+    const [answer] = (await answered) as [IncomingMessage];
+    expect(answer.statusCode).toBe(202);
+    await textOf(answer);
+    await idleEnded;
     expect(await server.ended).toBe(0);
     expect(server.output()).not.toContain(token);
   });

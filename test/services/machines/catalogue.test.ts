@@ -57,7 +57,7 @@ describe('the catalogue', () => {
   it('says what a person may send, and from where', async () => {
     const { operatorEvents } = await catalogueOf(machines).describe(proposal);
     expect(operatorEvents).toEqual([
-      { event: 'approve', fields: { approver: 'text', plan_hash: 'text' }, from: ['pending'] },
+      { event: 'approve', fields: { plan_hash: 'text' }, from: ['pending'] },
       { event: 'reject', fields: { reason: 'text?' }, from: ['pending', 'approved'] },
     ]);
   });

@@ -49,7 +49,6 @@ async function linesUntil(child: Child, isOver: (lines: readonly string[]) => bo
 
 /** An operation at each point, all in the hands of one process. */
 async function staged(names: readonly string[] = Object.keys(points), mutant = false) {
-  const sendWindowMs = 300;
   const prepared = await Promise.all(
     names.map(async (name) => {
       const point = name as Staged['point'];
@@ -64,7 +63,9 @@ async function staged(names: readonly string[] = Object.keys(points), mutant = f
     }),
   );
   const orders = prepared.map(({ point, fake: { url, key, project } }) => ({
-    ...{ url, key, project, point, mutant, times: { ...times, sendWindowMs } },
+    ...{ url, key, project, point, mutant },
+    // Short where it is to pass while the process stands still, and wide where it must not.
+    times: { ...times, sendWindowMs: point === 'intended' ? 300 : 10_000 },
   }));
   const given: ChildOrders = { database: database().url, orders };
   const child = startChild(file, [JSON.stringify(given)]);

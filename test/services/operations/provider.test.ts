@@ -79,6 +79,15 @@ describe.each(Object.keys(providers))('%s', (name) => {
     expect(await listed(provider, keepAs)).toMatchObject({ parent: root });
   });
 
+  it('says of a name why no branch can have it', async () => {
+    const { provider } = await given();
+    for (const name of ['', 'two\nlines', 'nul\u0000', '\ud800', 'x'.repeat(300)]) {
+      expect(provider.nameFault(name), JSON.stringify(name)).toEqual(expect.any(String));
+    }
+    for (const name of ['dev', "it's; $$", 'ü "1"'])
+      expect(provider.nameFault(name)).toBeUndefined();
+  });
+
   it('refuses for certain what can never be', async () => {
     const { provider, root } = await given();
     const certain = { result: 'refused', passing: false };

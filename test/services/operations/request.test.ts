@@ -5,7 +5,7 @@ import { dbops } from '../../../machines/dbops.ts';
 import { claim } from '../../../persistence/claims.ts';
 import { send } from '../../../persistence/door.ts';
 import { transaction } from '../../../persistence/transaction.ts';
-import { showOperation, showOperations } from '../../../services/operations/read.ts';
+import { findOperation, pageOfOperations } from '../../../services/operations/read.ts';
 import {
   cancelOperation,
   enqueueChange,
@@ -22,6 +22,9 @@ const asking = (idempotencyKey: string, branch = idempotencyKey, actor = 'ada') 
 const enqueue = (given: ReturnType<typeof asking>) =>
   transaction(database(), (tx) => enqueueChange(tx, provider, given));
 
+const cancel = (id: string, actor = 'ada', db = database()) =>
+  transaction(db, (tx) => cancelOperation(tx, id, actor));
+
 async function claimed(id: string) {
   const fields = { owner: 'worker', lease_ms: 60_000, deadline_ms: 60_000 };
   await transaction(database(), (tx) =>
@@ -34,7 +37,7 @@ describe('a request', () => {
     const first = await enqueue(asking('a'));
     expect(first).toMatchObject({ outcome: 'accepted' });
     expect(await enqueue(asking('a'))).toEqual({ outcome: 'replayed', id: first.id });
-    await cancelOperation(database(), first.id, 'ada');
+    await cancel(first.id);
     expect(await enqueue(asking('a'))).toEqual({ outcome: 'replayed', id: first.id });
   });
 
@@ -50,7 +53,7 @@ describe('a request', () => {
     expect(await enqueue(asking('c2', 'c'))).toEqual({ outcome: 'in_flight', id });
     await claimed(id);
     expect(await enqueue(asking('c2', 'c'))).toEqual({ outcome: 'in_flight', id });
-    await cancelOperation(database(), id, 'ada');
+    await cancel(id);
     expect(await enqueue(asking('c2', 'c'))).toMatchObject({ outcome: 'accepted' });
   });
 
@@ -112,16 +115,16 @@ describe('a cancel', () => {
     await claimed(id);
     const intent = { id, fence: 1, issue_mark: null, settle_ms: 1, lease_ms: 60_000 };
     await transaction(database(), (tx) => send(tx, dbops, 'intend', intent));
-    expect(await cancelOperation(database(), id, 'ada')).toEqual({
+    expect(await cancel(id)).toEqual({
       ...{ outcome: 'refused', status: 'running', because: ['already_issued'] },
     });
     const { id: other } = await enqueue(asking('i'));
     await claimed(other);
-    expect(await cancelOperation(database(), other, 'ada')).toMatchObject({ outcome: 'canceled' });
-    expect(await cancelOperation(database(), other, 'ada')).toMatchObject({
+    expect(await cancel(other)).toMatchObject({ outcome: 'canceled' });
+    expect(await cancel(other)).toMatchObject({
       ...{ outcome: 'refused', status: 'canceled' },
     });
-    expect(await cancelOperation(database(), 'nonsense', 'ada')).toEqual({ outcome: 'missing' });
+    expect(await cancel('nonsense')).toEqual({ outcome: 'missing' });
   });
 });
 
@@ -133,21 +136,21 @@ describe('operations', () => {
       ids.push(await ask(db, provider, { action: 'reset', branch }));
     }
     const [newest = ''] = ids.toReversed();
-    await cancelOperation(db, newest, 'bob');
-    expect(await showOperation(db, newest)).toMatchObject({
-      ...{ status: 'canceled', change: { branch: 'e' }, requestedBy: 'ada', operations: [] },
+    await cancel(newest, 'bob', db);
+    expect(await findOperation(db, newest)).toMatchObject({
+      row: { status: 'canceled', target: 'e', principal: 'ada', operations: null },
       journal: [{ event: 'cancel', actor: 'bob', from_status: 'queued' }],
     });
-    expect(await showOperation(db, 'nonsense')).toBeUndefined();
+    expect(await findOperation(db, 'nonsense')).toBeUndefined();
     const seen: string[] = [];
     for (let before: string | undefined; ; ) {
-      const page = await showOperations(db, { limit: 2, before });
-      seen.push(...page.operations.map(({ id }) => id));
-      if (page.next === null) break;
+      const page = await pageOfOperations(db, { limit: 2, before });
+      seen.push(...page.rows.map(({ id }) => id));
+      if (page.next === undefined) break;
       before = page.next;
     }
     expect(seen).toEqual(ids.toReversed());
-    const queued = await showOperations(db, { status: 'queued', target: 'e' });
-    expect(queued).toEqual({ operations: [], next: null });
+    const queued = await pageOfOperations(db, { status: 'queued', target: 'e', limit: 9 });
+    expect(queued).toEqual({ rows: [], next: undefined });
   });
 });

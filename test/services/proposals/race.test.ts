@@ -1,39 +1,56 @@
-// Two processes that ask a hundred times at once for the same plan: it is run once, and all are
-// told the same story.
+// Two processes that are asked a hundred times at once, over HTTP, for the same plan: it is run
+// once, and all are told the same story.
 
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { ExecuteOutcome, Progress } from '../../../services/proposals/executor.ts';
+import { z } from 'zod';
+import { proposalRoutes } from '../../../services/proposals/routes.ts';
+import { apiClient } from '../../support/api-client.ts';
 import { startChild } from '../../support/child.ts';
+import { uncalled } from '../../support/open-api.ts';
 import { useOpened } from '../../support/opened.ts';
 import { approved, planFindings, read, toolsWith, writing } from '../../support/plans.ts';
 
 const database = useOpened();
-const isProgress = (outcome: ExecuteOutcome): outcome is Progress => 'receipts' in outcome;
+const served = z.object({ url: z.string(), token: z.string() });
+const told = z.object({
+  outcome: z.enum(['started', 'executing', 'finished']),
+  status: z.string(),
+  stepCount: z.literal(5),
+  nextStep: z.int(),
+  reason: z.null(),
+  receipts: z.array(z.object({ output: z.unknown() })),
+});
 
 it('one plan that two processes are asked for a hundred times is run once', async () => {
   const steps = ['one', 'two', 'three', 'four', 'five'].map((text) => writing(text));
   const id = await approved(database(), toolsWith(), steps);
   const file = join(import.meta.dirname, 'race.child.ts');
-  const children = [1, 2].map(() => startChild(file, [database().url, id, '50']));
-  for (const child of children) expect(await child.line()).toBe('ready');
-  for (const child of children) child.process.stdin?.write('go\n');
-  const lines = await Promise.all(children.map((child) => child.line()));
+  const children = [1, 2].map(() => startChild(file, [database().url]));
+  const routes = proposalRoutes({ ...uncalled.plans, database: database() });
+  const clients = await Promise.all(
+    children.map(async (child) =>
+      apiClient({ routes, ...served.parse(JSON.parse(await child.line())) }),
+    ),
+  );
+  const asked = Array.from({ length: 50 }, () =>
+    clients.map((client) => client.post(`/v1/proposals/${id}/execute`)),
+  );
+  const answers = await Promise.all(asked.flat());
+  for (const child of children) child.process.stdin?.write('stop\n');
   for (const child of children) expect(await child.line()).toBe('done');
 
-  const outcomes = lines.flatMap((line) => JSON.parse(line) as readonly ExecuteOutcome[]);
-  const told = outcomes.filter(isProgress);
-  expect([outcomes.length, told.length]).toEqual([100, 100]);
-  expect(told.filter(({ outcome }) => outcome === 'started')).toHaveLength(1);
+  expect(answers).toHaveLength(100);
+  const stories = answers.map(({ body }) => told.parse(body));
+  expect(stories.filter(({ outcome }) => outcome === 'started')).toHaveLength(1);
   const { row, receipts } = await read(database(), id);
   expect([row.status, row.fence, receipts.length]).toEqual(['executed', 1, 5]);
-  for (const each of told) {
-    expect(each).toMatchObject({ id, steps: 5, reason: null });
+  const outputs = receipts.map(({ output }) => ({ output: JSON.parse(output ?? 'null') }));
+  for (const [place, each] of stories.entries()) {
     // As far as it is told, it is what is there in the end.
-    expect(each.receipts.map(({ output }) => output)).toEqual(
-      receipts.slice(0, each.nextStep).map(({ output }) => JSON.parse(output ?? 'null')),
-    );
+    expect(each.receipts).toEqual(outputs.slice(0, each.nextStep));
     expect(each.outcome === 'finished').toBe(each.status === 'executed');
+    expect(answers[place]?.status).toBe(each.outcome === 'finished' ? 200 : 202);
   }
   expect(await planFindings(database(), id)).toEqual([]);
 });

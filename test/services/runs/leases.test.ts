@@ -29,14 +29,17 @@ async function read({ db }: Database, id: string) {
 const lapse = (database: Database) =>
   transaction(database, (tx) => sweep(tx, outbox, 'lease.expired', { limit: 100 }));
 
-/** Another owner takes the run away, as after a lapse. */
-async function takeAway(database: Database, id: string): Promise<void> {
-  await force(database, id, older);
-  await lapse(database);
-  await force(database, id, 'next_attempt_at = now()');
-  const options = { limit: 1, where: { id }, owner: 'another', lease_ms: 60_000 };
-  await transaction(database, (tx) => claim(tx, outbox, 'claim', options));
-}
+/**
+ * Another owner has the run, as after a lapse and a claim. In one statement: between two a
+ * heartbeat might renew the lease, or this worker claim the run itself.
+ */
+const takeAway = (database: Database, id: string): Promise<void> =>
+  force(
+    database,
+    id,
+    `attempts = attempts + 1, lease_losses = lease_losses + 1, seq = seq + 2,
+      lease_owner = 'another', lease_expires_at = now() + interval '1 hour'`,
+  );
 
 const one = async (database: Database): Promise<string> => (await enqueue(database))[0] ?? '';
 
@@ -83,7 +86,8 @@ describe('a heartbeat', () => {
       return sent;
     };
     const slots = { concurrency: 1, batch: 10 };
-    const pace = { leaseMs: 2000, heartbeatMs: 100, timeoutMs: 1900, ...slots };
+    // What came with less than the time limit left would be given back instead of begun.
+    const pace = { leaseMs: 2000, heartbeatMs: 100, timeoutMs: 1500, ...slots };
     const { seen, of } = await running(database, sending({ handle }), { pace });
     await stage.arrived;
     await seen('renewed', 15);
@@ -95,7 +99,7 @@ describe('a heartbeat', () => {
   });
 
   it('aborts the handler of a run that another owner has, whose word is refused', async () => {
-    const database = await freshFor(3000);
+    const database = await freshFor(60_000);
     const id = await one(database);
     const stage = gate();
     const handle = async (_run: unknown, { signal }: RunContext) => {
@@ -103,7 +107,7 @@ describe('a heartbeat', () => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
       return sent;
     };
-    const pace = { leaseMs: 3000, heartbeatMs: 50, timeoutMs: 2900 };
+    const pace = { heartbeatMs: 50 };
     const { seen, of, lines } = await running(database, sending({ handle }), { pace });
     await stage.arrived;
     await takeAway(database, id);
@@ -118,7 +122,7 @@ describe('a heartbeat', () => {
   });
 
   it('does not begin a run that was lost while it waited', async () => {
-    const database = await freshFor(3000);
+    const database = await freshFor(60_000);
     await enqueue(database, 20);
     const stage = gate();
     const begun: string[] = [];
@@ -127,7 +131,7 @@ describe('a heartbeat', () => {
       if (begun.length > 5) await stage.pass();
       return sent;
     };
-    const pace = { leaseMs: 3000, heartbeatMs: 50, timeoutMs: 2900, concurrency: 1, batch: 10 };
+    const pace = { heartbeatMs: 50, concurrency: 1, batch: 10 };
     const { seen, until, of } = await running(database, sending({ handle }), { pace });
     await stage.arrived;
     await until(() => of('claimed').reduce((sum, { count }) => sum + count, 0) > 6);
@@ -206,10 +210,10 @@ describe('a worker that is killed', () => {
   const child = (database: Database, leaseMs: number) =>
     startChild(`${import.meta.dirname}/worker.child.ts`, [database.url, String(leaseMs)]);
 
-  it('costs a run its lease and nothing else, five times in a row', async () => {
+  it('costs a run its lease and nothing else, three times in a row', async () => {
     const database = await fresh();
     const id = await one(database);
-    for (let kills = 1; kills <= 5; kills += 1) {
+    for (let kills = 1; kills <= 3; kills += 1) {
       const victim = child(database, 60_000);
       expect(await victim.line()).toBe(`started ${id}`);
       victim.process.kill('SIGKILL');
@@ -219,11 +223,11 @@ describe('a worker that is killed', () => {
       await force(database, id, 'next_attempt_at = now()');
     }
     expect(await read(database, id)).toMatchObject({
-      ...{ status: 'pending', attempts: 5, lease_losses: 5, failures: 0 },
+      ...{ status: 'pending', attempts: 3, lease_losses: 3, failures: 0 },
     });
     const { seen } = await running(database, sending());
     await seen('ended');
-    expect(await read(database, id)).toMatchObject({ status: 'sent', attempts: 6, failures: 0 });
+    expect(await read(database, id)).toMatchObject({ status: 'sent', attempts: 4, failures: 0 });
   });
 
   it('leaves nothing that another process does not end, by lease and reaper alone', async () => {

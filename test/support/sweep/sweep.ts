@@ -36,14 +36,16 @@ export function spread<T>(items: readonly T[], count: number): readonly T[] {
 }
 
 /**
- * Each kind of commit, once, where the process is killed before it hears of it. Where statements
- * commit by themselves: each kind of answer, lost.
+ * Each kind of commit, once where the process is killed before it hears of it, and once where the
+ * server never hears of it. Where statements commit by themselves: each kind of answer, lost.
  */
 export const atCommits: NonNullable<SweepOptions['choose']> = (_, passed) => {
   const steps = [...new Set(passed.map(({ step }) => step))];
   const commits = steps.filter((step) => step.startsWith('commit'));
   if (commits.length > 0) {
-    return commits.map((step) => ({ n: 1, disturbance: 'before', step }));
+    return (['server', 'client'] as const).flatMap((from) =>
+      commits.map((step) => ({ n: 1, disturbance: 'before' as const, step, from })),
+    );
   }
   return steps.map((step) => ({ n: 1, disturbance: 'answer', step }));
 };

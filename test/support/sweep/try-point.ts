@@ -7,6 +7,7 @@ import { spawnChild } from '../child.ts';
 import type { TestDatabase } from '../database.ts';
 import { type Fate, openMessageProxy, type Passing } from './message-proxy.ts';
 import type { Scenario } from './scenario.ts';
+import type { Side } from './wire.ts';
 
 /**
  * The process is killed `before` the message passes or `after` it did; or it lives, and its
@@ -19,8 +20,10 @@ export interface Point {
   /** The message, counted from 1. An `answer` is the first of the server's from there on. */
   readonly n: number;
   readonly disturbance: Disturbance;
-  /** Of the server's messages, the first from there on that belongs to this step. */
+  /** The first from there on that belongs to this step. */
   readonly step?: string;
+  /** Of the messages of this side only: the server's, where a step or an answer is asked for. */
+  readonly from?: Side;
 }
 
 export interface Tried {
@@ -76,7 +79,8 @@ function counter(point: Point | undefined) {
       passed.push(passing);
       if (!point || passed.length < point.n) return 'forward';
       const isServers = point.disturbance === 'answer' || point.step !== undefined;
-      if (isServers && passing.from === 'client') return 'forward';
+      const from = point.from ?? (isServers ? 'server' : passing.from);
+      if (passing.from !== from) return 'forward';
       if (point.step !== undefined && point.step !== passing.step) return 'forward';
       hit = passing;
       if (point.disturbance === 'answer') return 'cut';

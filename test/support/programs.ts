@@ -1,0 +1,62 @@
+// The programs that tests start as processes of their own, built once a run. Under tsx each of them
+// takes seconds of CPU before its first line, of which most is some hundred modules.
+//
+// - Built are our own files only, and they lie where packages are found from: what a process loads
+//   is what it loads under `npm start`.
+// - Outside of a test run, and for what is not built, a program runs under tsx.
+
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join, relative, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { build } from 'vite';
+
+const root = resolve(import.meta.dirname, '..', '..');
+/** The folder of the built programs, told to vitest's workers through their environment. */
+const variable = 'TEST_PROGRAMS';
+const builtName = (source: string): string => relative(root, source).replace(/\.ts$/, '');
+// From another folder its name would not be found.
+const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
+
+/** Builds all programs, for this process and those that it starts. Returns what removes them. */
+export async function buildPrograms(): Promise<() => Promise<void>> {
+  const cache = join(root, 'node_modules', '.cache');
+  await mkdir(cache, { recursive: true });
+  const folder = await mkdtemp(join(cache, 'programs-'));
+  const children = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.child.ts'))
+    .map((name) => `test/${name}`);
+  const input = ['server.ts', 'scripts/machines.ts', ...children];
+  await build({
+    root,
+    configFile: false,
+    publicDir: false,
+    logLevel: 'warn',
+    ssr: { external: true, target: 'node' },
+    build: {
+      ssr: true,
+      outDir: folder,
+      emptyOutDir: true,
+      target: 'node20',
+      minify: false,
+      rolldownOptions: {
+        input: Object.fromEntries(input.map((source) => [builtName(join(root, source)), source])),
+        output: { entryFileNames: '[name].mjs', chunkFileNames: 'chunks/[name]-[hash].mjs' },
+      },
+    },
+  });
+  process.env[variable] = folder;
+  return async () => {
+    delete process.env[variable];
+    await rm(folder, { recursive: true, force: true });
+  };
+}
+
+/** The arguments with which node runs a file. */
+export function programOf(source: string): readonly string[] {
+  const folder = process.env[variable];
+  const built = folder === undefined ? '' : join(folder, `${builtName(source)}.mjs`);
+  if (built !== '' && existsSync(built)) return [built];
+  return source.endsWith('.ts') ? ['--import', tsx, source] : [source];
+}
