@@ -6,6 +6,9 @@ const limits = { testTimeout: 60_000, hookTimeout: 60_000, teardownTimeout: 60_0
 
 export default defineConfig({
   test: {
+    // By itself vitest leaves one core free, of the two that there may be. Most files wait for a
+    // database or for a process.
+    maxWorkers: 2,
     projects: [
       {
         test: {
