@@ -1,9 +1,13 @@
 // The stream of all runs of a machine: whole, in order, and never past a transaction that is open.
+//
+// - It has a server of its own: whatever is open anywhere on a server holds the stream up, and that
+//   of the run has the other test files.
 
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { outbox } from '../../machines/outbox.ts';
-import type { Database } from '../../persistence/database.ts';
+import type { Database, DatabaseOptions } from '../../persistence/database.ts';
 import { send } from '../../persistence/door.ts';
+import type { EmbeddedPostgres } from '../../persistence/embedded-postgres.ts';
 import { readJournal } from '../../persistence/journal.ts';
 import { transaction } from '../../persistence/transaction.ts';
 import {
@@ -12,10 +16,26 @@ import {
   type StreamPlace,
   type Transition,
 } from '../../persistence/transitions.ts';
+import { cloneTemplate } from '../support/database.ts';
 import { claimed, claimedOne, claimIn, enqueue } from '../support/deliveries.ts';
-import { fresh } from '../support/opened.ts';
+import { opened } from '../support/opened.ts';
+import { startThrowawayPostgres } from '../support/throwaway-postgres.ts';
 
 const beginning: StreamPlace = { xact: '0', run: '00000000-0000-0000-0000-000000000000', seq: 0 };
+
+let server: EmbeddedPostgres;
+beforeAll(async () => {
+  // An ANALYZE that begins by itself is a transaction like any other.
+  server = await startThrowawayPostgres({ autovacuum: 'off' });
+});
+afterAll(() => server?.stop());
+
+/** A database of its own, on this file's server, for one test. */
+async function fresh(options: Omit<DatabaseOptions, 'url'> = {}): Promise<Database> {
+  const { url, drop } = await cloneTemplate(server.url);
+  onTestFinished(drop);
+  return await opened({ url, ...options });
+}
 
 /** Reads on until nothing more is found. */
 async function readAll({ db }: Database, from = beginning, limit = 100) {

@@ -19,8 +19,10 @@ import {
 } from '../../persistence/embedded-postgres.ts';
 import { prepareTemplate } from './template.ts';
 
-/** Starts one and makes its template. The caller stops it. */
-export async function startThrowawayPostgres(): Promise<EmbeddedPostgres> {
+/** Starts one, with settings of its own, and makes its template. The caller stops it. */
+export async function startThrowawayPostgres(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<EmbeddedPostgres> {
   const server = await startEmbeddedPostgres({
     dataDir: join(await roomyFolder(), `fencepost-test-${randomUUID()}`),
     throwaway: true,
@@ -30,6 +32,7 @@ export async function startThrowawayPostgres(): Promise<EmbeddedPostgres> {
       shared_buffers: '256MB',
       max_wal_size: '4GB',
       autovacuum: 'on',
+      ...settings,
     },
   });
   try {
