@@ -30,6 +30,7 @@ export function bundledText(text: string): Promise<string> {
   const entry = join(folder, 'text.ts');
   const packages: Readonly<Record<string, string>> = {
     'fencepost/client': join(root, 'client/index.ts'),
+    'fencepost/client/words': join(root, 'client/words.ts'),
     'fencepost/kinds/record': join(root, 'kinds/record.ts'),
   };
   return bundled(entry, [
