@@ -12,6 +12,7 @@ import { deliveryWork } from '../../../services/deliveries/worker.ts';
 import { enqueue, force } from '../../support/deliveries.ts';
 import { answer, openHttpSink } from '../../support/http-sink.ts';
 import { fresh } from '../../support/opened.ts';
+import type { Recorder } from '../../support/recorder.ts';
 import { keptLog, running } from '../../support/runs.ts';
 
 const day = 86_400_000;
@@ -45,9 +46,18 @@ async function webhooks(database: Database, recipients: readonly string[]) {
   return ids;
 }
 
-/** Time passes: whatever was put off is due, and no cool-down is left. */
-async function passTime(database: Database, id: string, alsoGivenUp = false): Promise<void> {
+/**
+ * Time passes: no cool-down is left, and what was put off is due. In between the worker looks twice:
+ * once it may have read the cool-downs before, and a claim goes by what was read before it.
+ */
+async function passTime(
+  { of, seen }: Pick<Recorder, 'of' | 'seen'>,
+  database: Database,
+  id: string,
+  alsoGivenUp = false,
+): Promise<void> {
   await sql`update fencepost.cool_down set until = at`.execute(database.db);
+  await seen('waiting', of('waiting').length + 2);
   const givenUp = alsoGivenUp ? ', give_up_at = created_at' : '';
   await force(database, id, `next_attempt_at = created_at${givenUp}`);
 }
@@ -74,9 +84,10 @@ describe('an answer that asks to wait', () => {
     const database = await fresh();
     const slow = await receiver(busy('600'));
     const [first = '', second = ''] = await webhooks(database, [`${slow.url}/a`, `${slow.url}/b`]);
-    const { seen } = await deliver(database);
+    const worker = await deliver(database);
+    const { seen } = worker;
     await seen('ended', 2);
-    await passTime(database, second);
+    await passTime(worker, database, second);
     await seen('ended', 3);
     expect(slow.requests.map(({ line }) => line.split(' ')[1])).toEqual(['/a', '/b']);
     expect(await readDelivery(database.db, first)).toMatchObject({ attempts: 1 });
@@ -87,14 +98,15 @@ describe('an answer that asks to wait', () => {
     const database = await fresh();
     const slow = await receiver(busy('86400'));
     const [id = ''] = await webhooks(database, [slow.url]);
-    const { seen } = await deliver(database);
+    const worker = await deliver(database);
+    const { seen } = worker;
     const rounds = 10;
     for (let round = 1; round <= rounds; round += 1) {
       await seen('ended', round);
       expect(await readDelivery(database.db, id)).toMatchObject({
         ...{ status: 'pending', attempts: round, failures: 0 },
       });
-      await passTime(database, id, round === rounds);
+      await passTime(worker, database, id, round === rounds);
     }
     await seen('ended', rounds + 1);
     expect(await readDelivery(database.db, id)).toMatchObject({
