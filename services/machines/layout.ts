@@ -7,7 +7,7 @@
 //   need not squint.
 // - The same sketch always has the same layout.
 
-import ELK, { type ElkNode, type LayoutOptions } from 'elkjs/lib/elk.bundled.js';
+import type { ElkNode, LayoutOptions } from 'elkjs/lib/elk.bundled.js';
 import type { Sketch, SketchArrow, SketchNode } from '../../machines/sketch.ts';
 import { type Block, isWritten, labelBlock, nodeBlock } from './block.ts';
 
@@ -43,8 +43,6 @@ export interface Layout {
 }
 
 export const padding = { node: 14, label: 8, start: 7 };
-
-const elk = new ELK();
 
 const startOf = (id: string) => `start of ${id}`;
 
@@ -154,7 +152,9 @@ const flat = (node: ElkNode): readonly ElkNode[] => [
 /** Lays a sketch out as one graph. */
 export async function graphLayoutOf(sketch: Sketch): Promise<Layout> {
   const blocks = new Map(sketch.nodes.map((node) => [node.id, nodeBlock(sketch, node)]));
-  const placed = await elk.layout(graphOf(sketch, blocks));
+  // Loading it takes as long as loading a quarter of the service, and few processes draw.
+  const { default: ELK } = await import('elkjs/lib/elk.bundled.js');
+  const placed = await new ELK().layout(graphOf(sketch, blocks));
   const wires = wiresOf(sketch);
   const boxes = new Map(flat(placed).map((node) => [node.id, boxOf(node)]));
   return {

@@ -1,8 +1,8 @@
 // The programs that tests start as processes of their own, built once a run. Under tsx each of them
 // takes seconds of CPU before its first line, of which most is some hundred modules.
 //
-// - Built are our own files only, and they lie where packages are found from: what a process loads
-//   is what it loads under `npm start`.
+// - They are built as `npm start` builds server.ts: our own files only, and they lie where packages
+//   are found from.
 // - Outside of a test run, and for what is not built, a program runs under tsx.
 
 import { existsSync, readdirSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { build } from 'vite';
+import { build } from 'esbuild';
 
 const root = resolve(import.meta.dirname, '..', '..');
 /** The folder of the built programs, told to vitest's workers through their environment. */
@@ -27,24 +27,19 @@ export async function buildPrograms(): Promise<() => Promise<void>> {
   const children = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.child.ts'))
     .map((name) => `test/${name}`);
-  const input = ['server.ts', 'scripts/machines.ts', ...children];
+  const entries = ['server.ts', 'scripts/machines.ts', ...children];
   await build({
-    root,
-    configFile: false,
-    publicDir: false,
-    logLevel: 'warn',
-    ssr: { external: true, target: 'node' },
-    build: {
-      ssr: true,
-      outDir: folder,
-      emptyOutDir: true,
-      target: 'node20',
-      minify: false,
-      rolldownOptions: {
-        input: Object.fromEntries(input.map((source) => [builtName(join(root, source)), source])),
-        output: { entryFileNames: '[name].mjs', chunkFileNames: 'chunks/[name]-[hash].mjs' },
-      },
-    },
+    absWorkingDir: root,
+    entryPoints: entries,
+    outbase: root,
+    outdir: folder,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    logLevel: 'warning',
   });
   process.env[variable] = folder;
   return async () => {
