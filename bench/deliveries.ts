@@ -63,7 +63,7 @@ async function enqueueRate(work: (i: number) => Promise<unknown>): Promise<numbe
 }
 
 const enqueue = ({ database }: BenchServer, i: number) =>
-  transaction(database, (tx) => create(tx, outbox, [delivery(i)]));
+  transaction(database, (tx) => create(tx, outbox, [delivery(i)]), { single: true });
 
 const insertPlain = ({ pool }: BenchServer, i: number) =>
   pool.query({ ...plainInsert, values: plainValues([delivery(i)]) });
@@ -102,7 +102,7 @@ async function latencies(server: BenchServer): Promise<readonly number[]> {
   for (let i = 0; i < enqueuesWatched; i += 1) {
     const row = delivery(i);
     begun.set(row.message_key, process.hrtime.bigint());
-    await transaction(server.database, (tx) => create(tx, outbox, [row]));
+    await transaction(server.database, (tx) => create(tx, outbox, [row]), { single: true });
     await pause(apartMs);
   }
   await all;

@@ -14,7 +14,7 @@ import { quarantine } from './quarantine.ts';
 import { blamesRow } from './sqlstate.ts';
 import { run, statementOf } from './statements.ts';
 import { tally } from './tally.ts';
-import type { Tx } from './transaction.ts';
+import { isSingle, type Tx } from './transaction.ts';
 import { bound, valueFault } from './values.ts';
 import { wakeIfDue } from './wake.ts';
 
@@ -123,7 +123,7 @@ async function pick(
       return await run(tx, statement, scalars(machine, selected), { generic: true });
     } catch (error) {
       throwIfNotInstalled(machine, error);
-      if (!blamesRow(error)) throw error;
+      if (!blamesRow(error) || isSingle(tx)) throw error;
     }
     const { answers, poisoned } = await moveOneByOne(tx, machine, selected);
     if (answers.length > 0 || poisoned === 0) return answers;

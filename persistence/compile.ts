@@ -79,17 +79,26 @@ type Add = ReturnType<typeof parameterList>['add'];
 const row = (column: string) => `b.${identifier(`r_${column}`)}`;
 const brought = (name: string) => `b.${identifier(`e_${name}`)}`;
 
-/** The columns that `seen` carries: those that may change, and frozen ones that the event reads. */
-function columnsRead(machine: Machine, event: string, arrows: readonly Arrow[]): string[] {
+/** The columns of the answer: those that may change, and frozen ones that the event reads. */
+function columnsAnswered(machine: Machine, event: string, arrows: readonly Arrow[]): string[] {
   const all = Object.keys(machine.columns);
   if (machine.events[event]?.by === 'claim') return all;
+  const read = columnsRead(arrows);
+  return all.filter((column) => !machine.frozen.includes(column) || read.has(column));
+}
+
+/** The columns that guards and effects look at. */
+function columnsRead(arrows: readonly Arrow[]): ReadonlySet<string> {
   const nodes = arrows.flatMap((arrow) => [
     ...Object.values(arrow.guard),
     ...Object.values(arrow.set),
   ]);
-  const read = new Set(nodes.flatMap(walk).map((node) => ('col' in node ? node.col : '')));
-  return all.filter((column) => !machine.frozen.includes(column) || read.has(column));
+  return new Set(nodes.flatMap(walk).flatMap((node) => ('col' in node ? [node.col] : [])));
 }
+
+const columnsWritten = (arrows: readonly Arrow[]): string[] => [
+  ...new Set(arrows.flatMap((arrow) => Object.keys(arrow.set))),
+];
 
 /** One text where every branch says the same, else a CASE over the branch. */
 function perBranch(values: readonly string[]): string {
@@ -157,10 +166,15 @@ function heldClause(machine: Machine, read: readonly string[], condition: string
 }
 
 /** The CTEs `e` (by ids), `held` and `seen`. */
-function heldAndSeen(machine: Machine, event: string, selection: Selection, add: Add): string {
+function heldAndSeen(
+  machine: Machine,
+  event: string,
+  selection: Selection,
+  read: readonly string[],
+  add: Add,
+): string {
   const { by = 'operator', fields = {} } = machine.events[event] ?? {};
   const arrows = arrowsBy(machine, event);
-  const read = columnsRead(machine, event, arrows);
   const names = Object.keys(fields);
   if (selection.selector === 'ids') {
     const ids = add({ from: 'ids' }, 'uuid[]');
@@ -201,7 +215,14 @@ seen as materialized (
   select h.*, ${scalars.join('')}clock_timestamp() as at, random() as dice from held h)`;
 }
 
-function movedClause(machine: Machine, event: string, arrows: readonly Arrow[], actor: string) {
+/** The CTEs `ours` and `moved`, which brings along these columns as they were before the event. */
+function movedClause(
+  machine: Machine,
+  event: string,
+  arrows: readonly Arrow[],
+  actor: string,
+  before: readonly string[],
+): string {
   const fields = machine.events[event]?.fields ?? {};
   const places: Places = {
     names: { columns: machine.columns, fields },
@@ -225,7 +246,14 @@ function movedClause(machine: Machine, event: string, arrows: readonly Arrow[], 
     ...used.flatMap((node) => ('col' in node ? [row(node.col)] : [])),
     ...used.flatMap((node) => ('field' in node ? [brought(node.field)] : [])),
   ]);
-  const written = [...new Set(arrows.flatMap((arrow) => Object.keys(arrow.set)))];
+  const written = columnsWritten(arrows);
+  // What is not written is still in the row, which need not be copied for it.
+  const images = before.map((column) => {
+    if (!written.includes(column)) return `r.${identifier(column)} as ${identifier(`r_${column}`)}`;
+    carried.add(row(column));
+    return row(column);
+  });
+  if (images.length > 0) images.unshift(row('status'), row('seq'), 'b.at', 'b.dice');
   const value = (node: Node | undefined, column: string) =>
     node
       ? print(node, places, kindOfDeclared(machine.columns[column] ?? 'text'))
@@ -243,15 +271,15 @@ function movedClause(machine: Machine, event: string, arrows: readonly Arrow[], 
   ];
   const fence =
     machine.events[event]?.by === 'owner' ? `\n  where ${row(machine.fence)} = b.fence` : '';
-  const text = `ours as (
+  const returned = ['r.id', 'r.status', ...written.map((column) => `r.${identifier(column)}`)];
+  return `ours as (
   select ${[...carried].join(', ')}, case ${branches.join('\n      ')} end as branch
   from seen b${fence} offset 0),
 moved as (
   update ${qualified(machine.table)} r set
     ${assignments.join(',\n    ')}
   from ours b where r.id = b.id and b.branch is not null
-  returning r.id, r.status${written.map((column) => `, r.${identifier(column)}`).join('')})`;
-  return { text, written };
+  returning ${[...returned, ...images].join(', ')})`;
 }
 
 /** A name for a prepared statement: another text never has the same. Postgres keeps 63 bytes. */
@@ -281,27 +309,35 @@ export function compileCandidates(
 export function compile(machine: Machine, event: string, selection: Selection): Statement {
   const { parameters, add } = parameterList();
   const arrows = arrowsBy(machine, event);
-  const before = columnsRead(machine, event, arrows);
-  const front = heldAndSeen(machine, event, selection, add);
+  const before = columnsAnswered(machine, event, arrows);
+  const after = columnsWritten(arrows);
   const ids = selection.selector === 'ids';
+  const read = columnsRead(arrows);
+  const carried = ids ? before : before.filter((name) => read.has(name) || after.includes(name));
+  const front = heldAndSeen(machine, event, selection, carried, add);
   const others = ids ? 'b.actor' : add({ from: 'actor' }, 'text');
   const actor = machine.events[event]?.by === 'owner' ? row(machine.owner) : others;
-  const moved = movedClause(machine, event, arrows, actor);
+  const moved = movedClause(machine, event, arrows, actor, ids ? [] : before);
   const due = arrows.map(dueColumn)[0];
+  // By ids every row is answered, moved or not. Of what is picked by its time nobody asks for more
+  // than what moved.
+  const was = ids ? 's' : 'm';
   const answer = [
     ids ? 'e.n' : 'null',
-    ids ? 'e.id' : 's.id',
-    ...['status', 'seq', ...before].map((column) => `s.${identifier(`r_${column}`)}`),
-    's.at',
-    's.dice',
+    ids ? 'e.id' : 'm.id',
+    ...['status', 'seq', ...before].map((column) => `${was}.${identifier(`r_${column}`)}`),
+    `${was}.at`,
+    `${was}.dice`,
     'm.status',
-    ...moved.written.map((column) => `m.${identifier(column)}`),
+    ...after.map((column) => `m.${identifier(column)}`),
   ];
+  const from = ids
+    ? 'e left join seen s on s.n = e.n left join moved m on m.id = e.id order by e.n'
+    : `moved m order by ${due ? `m.${identifier(`r_${due}`)}, ` : ''}m.id`;
   const text = `with ${front},
-${moved.text}
+${moved}
 select ${answer.join(', ')}
-from ${ids ? 'e left join seen s on s.n = e.n left join moved m on m.id = e.id' : 'seen s left join moved m on m.id = s.id'}
-order by ${ids ? 'e.n' : due ? `s.${identifier(`r_${due}`)}, s.id` : 's.id'}`;
+from ${from}`;
   const name = statementName(`${machine.id}.${event}.${selection.selector}`, text);
-  return { name, text, parameters, before, after: moved.written };
+  return { name, text, parameters, before, after };
 }

@@ -5,6 +5,8 @@
 //   does not wait for (node-postgres's pipeline mode).
 // - A query with `savepoint` is sent between SAVEPOINT and RELEASE, without waiting for either: if
 //   it fails, the transaction is as it was before it.
+// - A query that says it is the `last` takes COMMIT with it, in the same write. Where it fails the
+//   server makes a ROLLBACK of that.
 // - Rolling back never throws: a connection on which it failed is closed, and so its transaction
 //   ends.
 // - A connection that is lost between two statements tells whoever sends the next one why it was.
@@ -21,8 +23,10 @@ import { hangsUp, sqlstateOf } from './sqlstate.ts';
 export interface KernelQuery extends CompiledQuery {
   readonly name?: string;
   readonly savepoint?: boolean;
-  /** With `savepoint`: by the plan that suits every value, made once for a connection. */
+  /** With `savepoint` or as the `last`: by the plan for any values, made once a connection. */
   readonly generic?: boolean;
+  /** Nothing of its transaction follows: COMMIT does not wait for its answer. */
+  readonly last?: boolean;
   /** Rows as arrays of the text that Postgres sent: the kernel decodes what is looked at. */
   readonly raw?: boolean;
   /**
@@ -32,6 +36,7 @@ export interface KernelQuery extends CompiledQuery {
   readonly behind?: readonly Pick<KernelQuery, 'sql' | 'parameters' | 'name'>[];
 }
 
+const byGenericPlan = 'set local plan_cache_mode = force_generic_plan';
 const longestTimerMs = 2 ** 31 - 1;
 const rawTypes: pg.CustomTypesConfig = { getTypeParser: () => (text: string) => text };
 
@@ -74,6 +79,8 @@ export class Connection implements DatabaseConnection {
   #timer: NodeJS.Timeout | undefined;
   #broken: Error | undefined;
   #gathering: Corkable | undefined;
+  /** COMMIT went with the last statement. */
+  #isOver = false;
 
   constructor(client: pg.PoolClient, options: ConnectionOptions) {
     this.#client = client;
@@ -135,16 +142,30 @@ export class Connection implements DatabaseConnection {
   }
 
   async #within(query: KernelQuery, sent: Sent) {
+    if (this.#isOver) throw new Error('a statement was sent after the last one');
+    if (this.#broken) throw this.#broken;
+    this.#isOver = query.last === true;
     this.#gather();
-    const answer = query.savepoint ? this.#guarded(sent, query.generic) : this.#send(sent);
+    const answer = query.savepoint ? this.#guarded(sent, query.generic) : this.#bare(sent, query);
     const behind = (query.behind ?? []).map((each) => this.#send(this.#extended(each)));
+    if (query.last) behind.push(this.#send({ text: 'commit' }));
     this.#flush();
     const [result, begun, ...others] = await Promise.allSettled([answer, this.#begun, ...behind]);
+    if (query.last && this.#broken) throw this.#inDoubt(this.#broken);
     if (begun.status === 'rejected') throw this.#unbegun(begun.reason);
     if (result.status === 'rejected') throw result.reason;
     for (const other of others) if (other.status === 'rejected') throw other.reason;
     return result.value;
   }
+
+  #bare(sent: Sent, { generic = false }: KernelQuery) {
+    // Where it fails so does what follows it.
+    if (generic) void this.#send({ text: byGenericPlan }).catch(() => undefined);
+    return this.#send(sent);
+  }
+
+  readonly #inDoubt = (cause: unknown): CommitInDoubtError =>
+    new CommitInDoubtError('the answer to COMMIT was lost', { cause });
 
   /**
    * A BEGIN that was cancelled, while the connection lives, leaves the statement behind it to
@@ -167,7 +188,7 @@ export class Connection implements DatabaseConnection {
   }
 
   async #guarded(sent: Sent, generic = false): Promise<pg.QueryArrayResult & pg.QueryResult> {
-    const planned = generic ? '; set local plan_cache_mode = force_generic_plan' : '';
+    const planned = generic ? `; ${byGenericPlan}` : '';
     const unplanned = generic ? '; set local plan_cache_mode to default' : '';
     const before = this.#send({ text: `savepoint kernel${planned}` });
     const answer = this.#send(sent);
@@ -181,6 +202,7 @@ export class Connection implements DatabaseConnection {
   }
 
   begin(): void {
+    this.#isOver = false;
     const { limits, serverVersion } = this.#options;
     const text = `begin isolation level read committed; ${limitsText(limits, serverVersion)}`;
     this.#gather();
@@ -206,6 +228,10 @@ export class Connection implements DatabaseConnection {
   }
 
   async commit(): Promise<void> {
+    if (this.#isOver) {
+      this.#end();
+      return;
+    }
     let sent = false;
     try {
       await this.#begun;
@@ -216,7 +242,7 @@ export class Connection implements DatabaseConnection {
       }
     } catch (error) {
       if (!sent || !this.#broken) throw error;
-      throw new CommitInDoubtError('the answer to COMMIT was lost', { cause: error });
+      throw this.#inDoubt(error);
     } finally {
       this.#end();
     }
@@ -224,7 +250,7 @@ export class Connection implements DatabaseConnection {
 
   async rollback(): Promise<void> {
     try {
-      if (!this.#broken) await this.#send({ text: 'rollback' });
+      if (!this.#broken && !this.#isOver) await this.#send({ text: 'rollback' });
     } catch (error) {
       this.#lose(error instanceof Error ? error : new Error('rollback failed'));
     } finally {

@@ -6,7 +6,7 @@ import type { Machine } from '../machines/status-machine.ts';
 import { compile, type Parameter, type Selection, type Statement } from './compile.ts';
 import type { KernelQuery } from './connection.ts';
 import type { Answer } from './outcome.ts';
-import type { Tx } from './transaction.ts';
+import { isSingle, type Tx } from './transaction.ts';
 
 const compiled = new WeakMap<Machine, Map<string, Statement>>();
 
@@ -51,7 +51,7 @@ export async function run(
   const query: KernelQuery = {
     ...CompiledQuery.raw(statement.text, statement.parameters.map(values)),
     ...(statement.name !== undefined && { name: statement.name }),
-    savepoint: !bare,
+    ...(isSingle(tx) ? { last: true } : { savepoint: !bare }),
     generic,
     ...(behind && { behind }),
     raw: true,

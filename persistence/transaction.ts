@@ -10,7 +10,7 @@ import type { Transaction } from 'kysely';
 import type { Database } from './database.ts';
 import type { Limits } from './limits.ts';
 import type { Schema } from './schema.ts';
-import { mayPass } from './sqlstate.ts';
+import { blamesRow, mayPass } from './sqlstate.ts';
 
 export type Tx = Transaction<Schema>;
 
@@ -19,12 +19,19 @@ export interface TransactionOptions {
   readonly attempts?: number;
   /** Other limits than the database's. */
   readonly limits?: Limits;
+  /**
+   * The work is one claim, sweep or `create`: COMMIT goes with its statement, and it waits once.
+   * What it throws afterwards takes nothing back. Where the database blames a row, it runs again
+   * with a COMMIT of its own.
+   */
+  readonly single?: boolean;
   /** Told of each error that leads to another attempt. */
   readonly onRetry?: (error: unknown) => void;
 }
 
 interface Pending {
   readonly database: Database;
+  readonly single: boolean;
   readonly actions: Map<string, (database: Database) => void>;
 }
 
@@ -37,6 +44,9 @@ const pending = new WeakMap<Tx, Pending>();
 export function afterCommit(tx: Tx, key: string, action: (database: Database) => void): void {
   pending.get(tx)?.actions.set(key, action);
 }
+
+/** Whether the next statement is the only one of its transaction. */
+export const isSingle = (tx: Tx): boolean => pending.get(tx)?.single ?? false;
 
 /** What is registered on `handle` from here on is done after the commit of `tx`. */
 export function shareCommit(tx: Tx, handle: Tx): void {
@@ -56,15 +66,20 @@ export async function transaction<T>(
 ): Promise<T> {
   const { attempts = 5, limits, onRetry } = options;
   const db = limits ? database.under(limits) : database.db;
+  let { single = false } = options;
   for (let attempt = 1; ; attempt += 1) {
     const actions: Pending['actions'] = new Map();
     let result: T;
     try {
       result = await db.transaction().execute((tx) => {
-        pending.set(tx, { database, actions });
+        pending.set(tx, { database, single, actions });
         return work(tx);
       });
     } catch (error) {
+      if (single && blamesRow(error)) {
+        single = false;
+        continue;
+      }
       if (attempt >= attempts || !mayPass(error)) throw error;
       onRetry?.(error);
       await pause(Math.random() * 10 * 2 ** attempt);

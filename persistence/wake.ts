@@ -24,9 +24,8 @@ const perDatabase = new WeakMap<Database, Wakes>();
 
 async function notify(database: Database, machines: readonly string[]): Promise<void> {
   try {
-    await sql`select pg_notify(${wakeChannel}, m) from unnest(${machines}::text[]) as m`.execute(
-      database.db,
-    );
+    await sql`select set_config('synchronous_commit', 'off', true), pg_notify(${wakeChannel}, m)
+      from unnest(${machines}::text[]) as m`.execute(database.db);
   } catch {
     // The database is away or closing: whoever waits will poll.
   }

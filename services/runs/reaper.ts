@@ -36,8 +36,10 @@ function countedBy<T>(items: readonly T[], keyOf: (item: T) => string): Record<s
 async function sweepEvent(options: ReaperOptions, event: string, signal: AbortSignal) {
   const { database, machine, batch, log, observe } = options;
   for (let swept = 0; !signal.aborted; ) {
-    const moved = await transaction(database, (tx) =>
-      sweep(tx, machine, event as EventsBy<Machine, 'sweep'>, { limit: batch }),
+    const moved = await transaction(
+      database,
+      (tx) => sweep(tx, machine, event as EventsBy<Machine, 'sweep'>, { limit: batch }),
+      { single: true },
     );
     swept += moved.length;
     if (moved.length > 0) {

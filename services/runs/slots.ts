@@ -173,13 +173,16 @@ export function openSlots<M extends Machine>(options: SlotsOptions<M>): Slots {
     const fields = work.claimFields({ owner, leaseMs });
     const asked = { ...fields, limit, ...(where && { where }) };
     const since = performance.now();
-    const runs = await transaction(database, (tx) =>
-      claim<M, EventsBy<M, 'claim'>>(
-        tx,
-        work.machine,
-        event,
-        asked as ClaimOptions<M, EventsBy<M, 'claim'>>,
-      ),
+    const runs = await transaction(
+      database,
+      (tx) =>
+        claim<M, EventsBy<M, 'claim'>>(
+          tx,
+          work.machine,
+          event,
+          asked as ClaimOptions<M, EventsBy<M, 'claim'>>,
+        ),
+      { single: true },
     );
     take(runs, since);
     return { more: runs.length === limit, pausedMs };
