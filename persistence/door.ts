@@ -118,7 +118,7 @@ export async function sendSplitting(
     });
   } catch (error) {
     throwIfNotInstalled(machine, error);
-    if (sending.bare || !blamesRow(error)) throw error;
+    if (sending.bare || sending.last || !blamesRow(error)) throw error;
     const [only] = rows;
     if (rows.length === 1 && only) {
       onPoison(only, error);

@@ -34,6 +34,8 @@ export interface Sending {
    * to take back.
    */
   readonly bare?: boolean;
+  /** Nothing of the transaction follows but what is `behind` it: COMMIT goes with it. */
+  readonly last?: boolean;
   readonly behind?: NonNullable<KernelQuery['behind']>;
 }
 
@@ -46,12 +48,18 @@ export async function run(
   tx: Tx,
   statement: Pick<Statement, 'text' | 'parameters'> & { readonly name?: string },
   values: (parameter: Parameter) => unknown,
-  { generic = false, bare = false, behind }: Sending & { readonly generic?: boolean } = {},
+  {
+    generic = false,
+    bare = false,
+    last = isSingle(tx),
+    behind,
+  }: Sending & { readonly generic?: boolean } = {},
 ): Promise<readonly Answer[]> {
   const query: KernelQuery = {
     ...CompiledQuery.raw(statement.text, statement.parameters.map(values)),
     ...(statement.name !== undefined && { name: statement.name }),
-    ...(isSingle(tx) ? { last: true } : { savepoint: !bare }),
+    savepoint: !bare && !last,
+    last,
     generic,
     ...(behind && { behind }),
     raw: true,

@@ -1,5 +1,5 @@
 // The two ends of a step, each in one write to the server: what opens it and marks where its tool
-// begins, and what closes it, keeps its receipt and has all deferred constraints judged.
+// begins, and what closes it, keeps its receipt, has all deferred constraints judged and commits.
 // services/proposals/step.ts calls them around the tool.
 //
 // - Neither has a savepoint of its own: before the mark nothing has happened that could be lost,
@@ -43,8 +43,9 @@ export interface ClosedStep {
 }
 
 /**
- * Closes a step with its receipt and has every deferred constraint judged. Only what is applied may
- * be committed.
+ * Closes a step with its receipt, has every deferred constraint judged, and commits. What is not
+ * applied is not committed either: the trigger `receipted` refuses a step that is left open.
+ * @throws what refused it, with the transaction rolled back; CommitInDoubtError.
  */
 export function closeStep(
   tx: Tx,
@@ -52,5 +53,5 @@ export function closeStep(
 ): Promise<Outcome<typeof proposal>> {
   const receipt = { sql: receiptText, parameters: [id, step, output, fence], name: receiptName };
   const row = { id, fence, step, lease_ms: leaseMs };
-  return send(tx, proposal, 'step.ok', row, { bare: true, behind: [receipt, judgeNow] });
+  return send(tx, proposal, 'step.ok', row, { last: true, behind: [receipt, judgeNow] });
 }

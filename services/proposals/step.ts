@@ -4,9 +4,9 @@
 //   begin · step.open (it is the lock) · savepoint · the tool · step.ok · its receipt ·
 //   set constraints all immediate · commit
 //
-// - It waits for the database once before the tool, once behind it, and for the commit.
-// - If anything up to there fails: back to the savepoint, or begin and open again, then step.failed
-//   with its receipt. A tool is never tried again: it is not known to bear that.
+// - It waits for the database once before the tool, and once behind it.
+// - If the tool fails: back to the savepoint, then step.failed with its receipt. If what is behind it
+//   fails: begin and open again, then the same. A tool is never tried again: it is not known to bear that.
 // - Before the tool was called nothing has happened: then the step may be begun again (`away`).
 // - The answer to COMMIT may be lost. Then the run's row is locked on another connection, which
 //   waits for the commit in doubt, and the receipt is read: only then is "none" an answer.
@@ -74,6 +74,8 @@ interface Place {
 interface Attempt {
   /** The tool may have been called. */
   begun: boolean;
+  /** COMMIT is under way: there is nothing to go back to. */
+  committing: boolean;
   /** Why the step failed, once that is known. */
   reason: string | undefined;
 }
@@ -98,8 +100,12 @@ async function closeFailed(tx: Tx, { run, index }: Place, reason: string): Promi
   await insertReceipt(tx, { proposal: id, index, fence, ...receipt });
 }
 
-/** The tool, the end of the step and its receipt; all of it can be taken back to the mark. */
-async function carryOut(tx: Tx, { options, run, index }: Place): Promise<string | null> {
+/** The tool, then the end of the step, its receipt and the commit. */
+async function carryOut(
+  tx: Tx,
+  { options, run, index }: Place,
+  attempt: Attempt,
+): Promise<string | null> {
   const { id, fence, steps, outputs } = run;
   const step = steps[index];
   if (!step) throw new Error(`there is no step ${index}`);
@@ -116,6 +122,7 @@ async function carryOut(tx: Tx, { options, run, index }: Place): Promise<string 
       },
     },
   });
+  attempt.committing = true;
   const ended = { id, fence, step: index, leaseMs: options.leaseMs, output };
   const closed = await closeStep(tx, ended);
   if (closed.outcome !== 'applied') {
@@ -128,10 +135,11 @@ async function stepIn(tx: Tx, place: Place, attempt: Attempt): Promise<StepEnd> 
   if (!(await open(tx, place))) return { end: 'lost' };
   attempt.begun = true;
   try {
-    return { end: 'ok', output: await carryOut(tx, place) };
+    return { end: 'ok', output: await carryOut(tx, place, attempt) };
   } catch (error) {
     const reason = describeError(error);
     attempt.reason = reason;
+    if (attempt.committing) throw error;
     await backToMark(tx);
     await closeFailed(tx, place, reason);
     return { end: 'failed', error: reason };
@@ -205,7 +213,7 @@ export async function runStep(
 ): Promise<StepEnd> {
   const { database, limits } = options;
   const place = { options, run, index };
-  const attempt: Attempt = { begun: false, reason: undefined };
+  const attempt: Attempt = { begun: false, committing: false, reason: undefined };
   try {
     const once = { attempts: 1, limits };
     return await transaction(database, (tx) => stepIn(tx, place, attempt), once);
