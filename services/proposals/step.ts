@@ -5,8 +5,9 @@
 //   set constraints all immediate · commit
 //
 // - It waits for the database once before the tool, and once behind it.
-// - If the tool fails: back to the savepoint, then step.failed with its receipt. If what is behind it
-//   fails: begin and open again, then the same. A tool is never tried again: it is not known to bear that.
+// - If the tool fails: back to the savepoint, then step.failed with its receipt. If what is behind
+//   it fails: begin and open again, then the same. A tool is never tried again: it is not known to
+//   bear that.
 // - Before the tool was called nothing has happened: then the step may be begun again (`away`).
 // - The answer to COMMIT may be lost. Then the run's row is locked on another connection, which
 //   waits for the commit in doubt, and the receipt is read: only then is "none" an answer.
