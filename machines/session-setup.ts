@@ -31,13 +31,10 @@ export const retryMs = ({ failures, waitMs }: facts.Facts): number =>
 
 type Change = Partial<facts.Facts>;
 
-/** An assignment of what a function of the facts says, for one type of event. */
-const note = <T extends SessionEvent['type']>(
-  type: T,
-  change: (context: facts.Facts, event: facts.EventOf<T>) => Change,
-) =>
+/** An assignment of what a function of the facts makes of the event that brings it. */
+const note = <E extends SessionEvent>(change: (context: facts.Facts, event: E) => Change) =>
   assign<facts.Facts, SessionEvent, undefined, SessionEvent, never>(({ context, event }) =>
-    event.type === type ? change(context, event as facts.EventOf<T>) : {},
+    change(context, event as E),
   );
 
 /**
@@ -50,7 +47,7 @@ const lean = ((parts: object) => ({
 })) as unknown as typeof setup;
 
 export const session = lean({
-  types: { context: {} as facts.Facts, events: {} as SessionEvent },
+  types: {} as { context: facts.Facts; events: SessionEvent },
   delays: { ...delaysMs, retry: ({ context }) => retryMs(context) },
   guards: {
     isOnline: stateIn({ connection: 'online' }),
@@ -82,54 +79,56 @@ export const session = lean({
     writeDraft: () => {},
     removeDraft: () => {},
     // Facts.
-    edit: note('edit', (context, { content }) => facts.edited(context, content)),
+    edit: note(facts.edited),
     beginSave: assign(({ context }) => facts.begun(context, 'save')),
     beginFlush: assign(({ context }) => facts.begun(context, 'flush')),
     retrySave: assign(({ context }) => facts.retried(context)),
     countRead: assign(({ context }) => ({ reads: context.reads + 1 })),
     countFailure: assign(({ context }) => ({ failures: context.failures + 1 })),
-    noteStored: note('save.stored', facts.stored),
-    noteOvertaken: note('save.overtaken', facts.overtaken),
-    noteConflict: note('save.conflicted', facts.conflicted),
-    noteRefusal: note('save.refused', facts.refused),
-    noteUnclear: note('save.unclear', facts.unclear),
-    noteForeign: note('version.announced', (context, { foreign }) =>
+    noteStored: note(facts.stored),
+    noteOvertaken: note(facts.overtaken),
+    noteConflict: note(facts.conflicted),
+    noteRefusal: note(facts.refused),
+    noteUnclear: note(facts.unclear),
+    noteForeign: note((context, { foreign }: facts.EventOf<'version.announced'>) =>
       facts.heardOf(context, foreign),
     ),
-    noteRead: note('document.read', facts.heardByRead),
-    signOut: note('signed.out', facts.signedOut),
-    loseAccess: note('access.lost', facts.onlyReading),
-    loseDocument: note('document.gone', (_, { problem }) => ({
+    noteRead: note(facts.heardByRead),
+    signOut: note(facts.signedOut),
+    loseAccess: note(facts.onlyReading),
+    loseDocument: note((_, { problem }: facts.EventOf<'document.gone'>) => ({
       unanswered: [],
       choice: null,
       problem,
     })),
-    conflictByRead: note('document.read', (_, { document }) => ({
+    conflictByRead: note((_, { document }: facts.EventOf<'document.read'>) => ({
       conflict: facts.conflictOf(document),
     })),
-    takeOver: note('document.read', (context, { document }) => facts.takenOver(context, document)),
+    takeOver: note(facts.takenOver),
     shelve: assign(({ context }) => ({ shelf: facts.shelved(context, 'discard') })),
-    choose: note('choose', facts.chosen),
-    chooseLater: note('choose', (_, choice) => ({ choice })),
+    choose: note(facts.chosen),
+    chooseLater: note((_, choice: facts.EventOf<'choose'>) => ({ choice })),
     applyChoice: assign(({ context }) =>
       context.choice ? facts.chosen(context, context.choice) : {},
     ),
     dropChoice: assign({ choice: null }),
-    noteCopy: note('copy.stored', ({ savedGeneration }, { generation }) => ({
+    noteCopy: note(({ savedGeneration }, { generation }: facts.EventOf<'copy.stored'>) => ({
       savedGeneration: Math.max(savedGeneration, generation),
     })),
-    noteAbandoned: note('saves.abandoned', facts.abandoned),
+    noteAbandoned: note(facts.abandoned),
     beginDiscard: assign({ discarded: null }),
     endDiscard: assign(({ context }, ended: 'reloaded' | 'edited' | 'failed') => ({
       discarded: { committed: context.discarded?.committed ?? [], ended },
     })),
     hold: assign({ held: true }),
     release: assign({ held: false }),
-    noteDraft: note('draft.written', (_, { generation, base }) => ({
+    noteDraft: note((_, { generation, base }: facts.EventOf<'draft.written'>) => ({
       draft: { generation, base },
       draftTrouble: null,
     })),
-    noteDraftTrouble: note('draft.failed', (_, { because }) => ({ draftTrouble: because })),
+    noteDraftTrouble: note((_, { because }: facts.EventOf<'draft.failed'>) => ({
+      draftTrouble: because,
+    })),
     forgetDraft: assign({ draft: null, draftTrouble: null }),
   },
 });
