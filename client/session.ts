@@ -6,10 +6,10 @@
 
 import { createActor } from 'xstate';
 import type { Kind } from '../kinds/kind.ts';
-import { documentSession } from '../machines/document-session.ts';
 import type { Conflict, SessionEvent } from '../machines/session-events.ts';
 import type { Facts } from '../machines/session-facts.ts';
-import { type Effects, retryMs } from '../machines/session-setup.ts';
+import { type SessionLogic, type SessionParts, sessionLogic } from '../machines/session-logic.ts';
+import { changes, delaysMs, type Effects, retryMs } from '../machines/session-setup.ts';
 import { draftEffects } from './draft-effects.ts';
 import { type DraftPlace, slotKey } from './draft-record.ts';
 import { createDraftStore } from './draft-store.ts';
@@ -36,14 +36,16 @@ export interface SessionOptions {
 
 /** What of a session can be exchanged, for tests that prove that they see mistakes. */
 export interface Parts {
-  readonly machine: typeof documentSession;
+  readonly changes: typeof changes;
+  readonly logic: (parts: SessionParts) => SessionLogic;
   readonly readSave: typeof saveEvent;
   readonly mintWriter: (environment: Environment) => string;
   readonly effects: (own: Effects, send: (event: SessionEvent) => void) => Effects;
 }
 
 export const parts: Parts = {
-  machine: documentSession,
+  changes,
+  logic: sessionLogic,
   readSave: saveEvent,
   mintWriter: (environment) => environment.uuid(),
   effects: (own) => own,
@@ -100,20 +102,11 @@ export function startSession(options: SessionOptions, world: SessionWorld): Core
   });
   const draft = draftEffects({ place, writer, drafts, clock, facts, send });
   const effects = world.parts.effects({ ...remote, ...draft }, send);
-  const machine = world.parts.machine.provide({
-    actions: {
-      put: (_, save) => save && effects.put(save),
-      read: (_, sequence) => effects.read(sequence),
-      abandon: (_, saves) => effects.abandon(saves),
-      writeDraft: () => effects.writeDraft(),
-      removeDraft: () => effects.removeDraft(),
-    },
-    delays: {
-      retry: ({ context }) =>
-        Math.max(context.waitMs, retryMs(context) * (0.5 + environment.random() / 2)),
-    },
-  });
-  const actor = createActor(machine, { clock });
+  const retry = (known: Facts): number =>
+    Math.max(known.waitMs, retryMs(known) * (0.5 + environment.random() / 2));
+  const delays = { ...delaysMs, retry };
+  const logic = world.parts.logic({ changes: world.parts.changes, effects, delays });
+  const actor = createActor(logic, { clock });
 
   let offered: readonly Omit<Sibling, 'stale'>[] = [];
   let seen: { machine: MachineSnapshot; offered: typeof offered; snapshot: SessionSnapshot };
