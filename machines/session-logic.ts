@@ -6,7 +6,7 @@
 //   inner state comes before an outer one, and then edges that need no event are taken until there
 //   is none. The regions share events and facts, and nothing else.
 // - An effect runs after the event that asked for it, told of the facts as it was asked for.
-// - In tests every session runs beside XState's machine of the same states, and must agree with it.
+// - In the client's tests XState's machine of the same states runs beside it, and must agree.
 
 import type { ActorLogic, ActorScope } from 'xstate';
 import type { SessionEvent } from './session-events.ts';
