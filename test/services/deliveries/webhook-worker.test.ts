@@ -47,8 +47,8 @@ async function webhooks(database: Database, recipients: readonly string[]) {
 }
 
 /**
- * Time passes: no cool-down is left, and what was put off is due. In between the worker looks twice:
- * once it may have read the cool-downs before, and a claim goes by what was read before it.
+ * Time passes: no cool-down is left, and what was put off is due. In between the worker looks
+ * twice: once it may have read the cool-downs before, and a claim goes by what was read before it.
  */
 async function passTime(
   { of, seen }: Pick<Recorder, 'of' | 'seen'>,
