@@ -6,11 +6,11 @@ import type { Merge } from '../kinds/kind.ts';
 import type { Base, Problem, ReadDocument } from '../machines/session-events.ts';
 import { isDrafted } from '../machines/session-facts.ts';
 import { documentPath } from './effects.ts';
-import { problemOf, readEvent, signedOut } from './receipts.ts';
+import { membersOf, problemOf, readEvent, signedOut } from './receipts.ts';
 import { type Flushed, flush } from './saving.ts';
 import type { Core } from './session.ts';
 import { type Status, statusOf } from './status.ts';
-import type { Answer } from './transport.ts';
+import { type Answer, bodyOf } from './transport.ts';
 
 /** The three sides of a conflict. */
 export interface Sides {
@@ -52,8 +52,7 @@ async function baseOf(core: Core, theirs: ReadDocument): Promise<unknown> {
   if (theirs.version === version) return theirs.content;
   const path = `${documentPath(core.options.id)}/revisions/${version}`;
   const answer = await core.transport({ method: 'GET', path });
-  const isThere = answer.type === 'answered' && answer.status < 300;
-  return isThere ? ((answer.body as { content?: unknown } | null)?.content ?? null) : null;
+  return membersOf(bodyOf(answer))['content'] ?? null;
 }
 
 const isConflict = (core: Core): boolean => core.machine().matches({ lane: 'conflict' });
@@ -124,11 +123,9 @@ export async function keepAsCopy(core: Core, name: string): Promise<Copied> {
   const id = core.environment.uuid();
   const body = { id, kind: core.options.kind.id, name, content };
   const answer = await core.transport({ method: 'POST', path: '/v1/documents', body });
-  const isStored =
-    answer.type === 'answered' &&
-    answer.status < 300 &&
-    (answer.body as { id?: unknown } | null)?.id === id;
-  if (!isStored) return { outcome: 'failed', problem: problemIn(answer) };
+  if (membersOf(bodyOf(answer))['id'] !== id) {
+    return { outcome: 'failed', problem: problemIn(answer) };
+  }
   core.send({ type: 'copy.stored', generation });
   if (isConflict(core) && core.facts().generation === generation) await discardAndReload(core);
   return { outcome: 'copied', id };

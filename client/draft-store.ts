@@ -35,16 +35,9 @@ export interface DraftStore {
   idle(): Promise<void>;
 }
 
-/** Firefox and old WebKit have names and codes of their own for a full storage. */
-export function troubleOf(error: unknown): DraftTrouble {
-  const { name, code } = (error ?? {}) as { name?: unknown; code?: unknown };
-  const isFull =
-    name === 'QuotaExceededError' ||
-    name === 'NS_ERROR_DOM_QUOTA_REACHED' ||
-    code === 22 ||
-    code === 1014;
-  return isFull ? 'full' : 'blocked';
-}
+/** QuotaExceededError, and NS_ERROR_DOM_QUOTA_REACHED in Firefox, say that a storage is full. */
+export const troubleOf = (error: unknown): DraftTrouble =>
+  /quota/i.test(String((error as Error | null)?.name)) ? 'full' : 'blocked';
 
 /** The text of a draft, or that the content has no text from which it would come back. */
 export function draftText(...draft: Parameters<typeof encodeDraft>): string | null {
@@ -80,11 +73,9 @@ export function createDraftStore({ storage, mirror }: Environment): DraftStore {
   const slotsOf = (beginning: string): readonly (readonly [string, string])[] => {
     try {
       const slots = area();
-      if (!slots) return [];
-      const keys = Array.from({ length: slots.length }, (_, i) => slots.key(i) ?? '');
-      return keys
+      return Array.from({ length: slots?.length ?? 0 }, (_, i) => slots?.key(i) ?? '')
         .filter((key) => key.startsWith(beginning))
-        .map((key) => [key, slots.getItem(key) ?? ''] as const);
+        .map((key) => [key, slots?.getItem(key) ?? '']);
     } catch {
       return [];
     }

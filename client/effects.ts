@@ -56,6 +56,7 @@ export function remoteEffects(options: RemoteOptions): Remote {
 
   return {
     put(save) {
+      if (!save) return;
       const sent = sentAs(save);
       const [first, ...others] = kind.check(save.content);
       if (first) {

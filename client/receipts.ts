@@ -4,12 +4,19 @@
 // - Told apart by status and code, never by a text. What may pass is unclear and is sent again;
 //   what will not is refused, once.
 
-import type { Conflict, Problem, ReadDocument, SessionEvent } from '../machines/session-events.ts';
-import type { Answer } from './transport.ts';
+import type {
+  Conflict,
+  Foreign,
+  Problem,
+  ReadDocument,
+  SessionEvent,
+} from '../machines/session-events.ts';
+import { type Answer, bodyOf } from './transport.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
-const membersOf = (value: unknown): Members =>
+/** The members of an object; none where it is no object. */
+export const membersOf = (value: unknown): Members =>
   typeof value === 'object' && value !== null ? (value as Members) : {};
 const isVersion = (value: unknown): value is number => Number.isSafeInteger(value);
 const textOr = <T>(value: unknown, other: T): string | T =>
@@ -32,19 +39,22 @@ export function problemOf(body: unknown, status: number): Problem {
   };
 }
 
+function foreignOf({ version, by, at }: Members): Foreign | undefined {
+  return isVersion(version) ? { version, by: textOr(by, null), at: textOr(at, null) } : undefined;
+}
+
 function conflictOf(body: unknown): Conflict | undefined {
   const found = membersOf(membersOf(body)['conflict']);
-  const { version } = found;
-  if (!isVersion(version)) return undefined;
-  return {
-    version,
-    at: textOr(found['at'], null),
-    by: textOr(found['by'], null),
-    writer: textOr(found['writer'], null),
-    saveId: textOr(found['saveId'], null),
-    baseKnown: found['baseKnown'] === true,
-    contentUnchanged: found['contentUnchanged'] === true,
-  };
+  const foreign = foreignOf(found);
+  return (
+    foreign && {
+      ...foreign,
+      writer: textOr(found['writer'], null),
+      saveId: textOr(found['saveId'], null),
+      baseKnown: found['baseKnown'] === true,
+      contentUnchanged: found['contentUnchanged'] === true,
+    }
+  );
 }
 
 /** Request timeout, too early, too many requests, and what is the server's own fault. */
@@ -74,20 +84,20 @@ export interface SentSave {
 export function saveEvent(answer: Answer, { save, saveId }: SentSave): SessionEvent {
   const obstacle = obstacleOf(answer, save);
   if (obstacle) return obstacle;
-  if (answer.type !== 'answered') return { type: 'save.unclear', save, waitMs: 0 };
-  const { status, body, waitMs } = answer;
+  const isAnswer = answer.type === 'answered';
+  const unclear = { type: 'save.unclear', save, waitMs: isAnswer ? answer.waitMs : 0 } as const;
+  if (!isAnswer) return unclear;
+  const { status, body } = answer;
   if (status < 300) {
     const { saveId: echoed, version, currentVersion } = membersOf(body);
-    if (echoed !== saveId || !isVersion(currentVersion)) {
-      return { type: 'save.unclear', save, waitMs };
-    }
+    if (echoed !== saveId || !isVersion(currentVersion)) return unclear;
     if (version === null) return { type: 'save.overtaken', save };
-    if (!isVersion(version)) return { type: 'save.unclear', save, waitMs };
+    if (!isVersion(version)) return unclear;
     return { type: 'save.stored', save, version, current: currentVersion };
   }
   const conflict = status === 409 || status === 412 ? conflictOf(body) : undefined;
   if (conflict) return { type: 'save.conflicted', save, conflict };
-  if (mayPass(status)) return { type: 'save.unclear', save, waitMs };
+  if (mayPass(status)) return unclear;
   return { type: 'save.refused', save, problem: problemOf(body, status) };
 }
 
@@ -108,8 +118,7 @@ export function documentOf(body: unknown): ReadDocument | undefined {
 export function readEvent(answer: Answer, sequence: number): SessionEvent {
   const obstacle = obstacleOf(answer, null);
   if (obstacle) return obstacle;
-  const isThere = answer.type === 'answered' && answer.status < 300;
-  const document = isThere ? documentOf(answer.body) : undefined;
+  const document = documentOf(bodyOf(answer));
   return document
     ? { type: 'document.read', sequence, document }
     : { type: 'read.failed', sequence };
@@ -119,13 +128,8 @@ export function readEvent(answer: Answer, sequence: number): SessionEvent {
 export function abandonEvent(answer: Answer, saves: readonly SentSave[]): SessionEvent {
   const obstacle = obstacleOf(answer, null);
   if (obstacle) return obstacle;
-  const { abandoned, committed } = membersOf(answer.type === 'answered' ? answer.body : null);
-  const isRead =
-    answer.type === 'answered' &&
-    answer.status < 300 &&
-    Array.isArray(abandoned) &&
-    Array.isArray(committed);
-  if (!isRead) return { type: 'abandon.failed' };
+  const { abandoned, committed } = membersOf(bodyOf(answer));
+  if (!Array.isArray(abandoned) || !Array.isArray(committed)) return { type: 'abandon.failed' };
   const versions = new Map(
     committed.map(membersOf).map(({ saveId, version }) => [saveId, version]),
   );
@@ -137,4 +141,25 @@ export function abandonEvent(answer: Answer, saves: readonly SentSave[]): Sessio
     ({ saveId }) => abandoned.includes(saveId) || isVersion(versions.get(saveId)),
   );
   return isWhole ? { type: 'saves.abandoned', committed: known } : { type: 'abandon.failed' };
+}
+
+export interface Own {
+  readonly writer: string;
+  /** The number of a save by its save id; undefined where it is not this session's. */
+  readonly numberOf: (saveId: string) => number | undefined;
+}
+
+const deleted = { code: 'document_gone', detail: 'The document was deleted.' } as const;
+
+/** Reads what the stream tells; undefined where it is nothing to this session. */
+export function announcedEvent(type: string, data: unknown, own: Own): SessionEvent | undefined {
+  if (type === 'deleted') return { type: 'document.gone', problem: deleted };
+  // The stream may have been opened by another page, for whom it saw: what is so, a request says.
+  if (type === 'missing') return { type: 'document.missed' };
+  const members = membersOf(data);
+  const save = own.numberOf(String(members['saveId']));
+  if (save !== undefined) return { type: 'save.announced', save };
+  const foreign = foreignOf(members);
+  const isOther = foreign && members['writer'] !== own.writer;
+  return isOther ? { type: 'version.announced', foreign } : undefined;
 }

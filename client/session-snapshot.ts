@@ -3,7 +3,7 @@
 // handles it does.
 
 import type { Conflict, Foreign, Problem, Why } from '../machines/session-events.ts';
-import { isUnsaved } from '../machines/session-facts.ts';
+import { isStale, isUnsaved } from '../machines/session-facts.ts';
 import { type MachineSnapshot, type Safety, type Status, safetyOf, statusOf } from './status.ts';
 
 /** A draft that another page left behind, of this user and this document. */
@@ -56,7 +56,6 @@ export function snapshotOf(
 ): SessionSnapshot {
   const { context } = machine;
   const status = statusOf(machine);
-  const isNewer = context.foreign !== null && context.foreign.version > context.base.version;
   const common: Common = {
     content: context.content,
     generation: context.generation,
@@ -66,7 +65,7 @@ export function snapshotOf(
     unsaved: isUnsaved(context),
     safe: safetyOf(machine),
     draftTrouble: context.draftTrouble,
-    foreign: isNewer ? context.foreign : null,
+    foreign: isStale(context) ? context.foreign : null,
     // Nobody's drafts are shown while it is not known who is there.
     siblings: (status === 'signed-out' ? [] : siblings).map((sibling) => ({
       ...sibling,
@@ -75,11 +74,8 @@ export function snapshotOf(
     undo: context.shelf[0]?.why ?? null,
   };
   switch (status) {
-    case 'conflict': {
-      const unknown = { writer: null, saveId: null, baseKnown: false, contentUnchanged: false };
-      const conflict = context.conflict ?? { version: 0, by: null, at: null, ...unknown };
-      return { ...common, status, conflict };
-    }
+    case 'conflict':
+      return { ...common, status, conflict: context.conflict as Conflict };
     case 'blocked':
       return { ...common, status, problem: context.refused?.problem ?? null };
     case 'signed-out':

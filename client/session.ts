@@ -6,16 +6,16 @@
 
 import { createActor } from 'xstate';
 import type { Kind } from '../kinds/kind.ts';
-import { documentSession } from '../machines/document-session.ts';
-import type { Conflict, Foreign, SessionEvent } from '../machines/session-events.ts';
+import type { Conflict, SessionEvent } from '../machines/session-events.ts';
 import type { Facts } from '../machines/session-facts.ts';
-import { type Effects, retryMs } from '../machines/session-setup.ts';
+import { type SessionLogic, type SessionParts, sessionLogic } from '../machines/session-logic.ts';
+import { changes, delaysMs, type Effects, retryMs } from '../machines/session-setup.ts';
 import { draftEffects } from './draft-effects.ts';
 import { type DraftPlace, slotKey } from './draft-record.ts';
 import { createDraftStore } from './draft-store.ts';
 import { remoteEffects } from './effects.ts';
 import type { Environment } from './environment.ts';
-import { saveEvent } from './receipts.ts';
+import { announcedEvent, saveEvent } from './receipts.ts';
 import { type SessionSnapshot, type Sibling, snapshotOf } from './session-snapshot.ts';
 import { findSiblings, type Siblings } from './siblings.ts';
 import type { MachineSnapshot } from './status.ts';
@@ -36,14 +36,16 @@ export interface SessionOptions {
 
 /** What of a session can be exchanged, for tests that prove that they see mistakes. */
 export interface Parts {
-  readonly machine: typeof documentSession;
+  readonly changes: typeof changes;
+  readonly logic: (parts: SessionParts) => SessionLogic;
   readonly readSave: typeof saveEvent;
   readonly mintWriter: (environment: Environment) => string;
   readonly effects: (own: Effects, send: (event: SessionEvent) => void) => Effects;
 }
 
 export const parts: Parts = {
-  machine: documentSession,
+  changes,
+  logic: sessionLogic,
   readSave: saveEvent,
   mintWriter: (environment) => environment.uuid(),
   effects: (own) => own,
@@ -74,14 +76,6 @@ export interface SessionWorld {
   readonly parts: Parts;
 }
 
-type Members = Readonly<Record<string, unknown>>;
-
-function foreignOf({ version, by, at }: Members): Foreign | null {
-  if (!Number.isSafeInteger(version)) return null;
-  const text = (value: unknown) => (typeof value === 'string' ? value : null);
-  return { version: version as number, by: text(by), at: text(at) };
-}
-
 /** Starts a session. It ends by itself, when nobody holds it and nothing is left to do. */
 export function startSession(options: SessionOptions, world: SessionWorld): Core {
   const { environment, streams } = world;
@@ -108,25 +102,11 @@ export function startSession(options: SessionOptions, world: SessionWorld): Core
   });
   const draft = draftEffects({ place, writer, drafts, clock, facts, send });
   const effects = world.parts.effects({ ...remote, ...draft }, send);
-  const machine = world.parts.machine.provide({
-    actions: {
-      put: (_, save) => save && effects.put(save),
-      read: (_, sequence) => effects.read(sequence),
-      abandon: (_, saves) => effects.abandon(saves),
-      writeDraft: () => effects.writeDraft(),
-      removeDraft: () => effects.removeDraft(),
-    },
-    delays: {
-      retry: ({ context }) =>
-        Math.max(context.waitMs, retryMs(context) * (0.5 + environment.random() / 2)),
-    },
-  });
-  const actor = createActor(machine, {
-    clock: {
-      setTimeout: (run, ms) => clock.setTimeout(run, ms),
-      clearTimeout: (timer) => clock.clearTimeout(timer),
-    },
-  });
+  const retry = (known: Facts): number =>
+    Math.max(known.waitMs, retryMs(known) * (0.5 + environment.random() / 2));
+  const delays = { ...delaysMs, retry };
+  const logic = world.parts.logic({ changes: world.parts.changes, effects, delays });
+  const actor = createActor(logic, { clock });
 
   let offered: readonly Omit<Sibling, 'stale'>[] = [];
   let seen: { machine: MachineSnapshot; offered: typeof offered; snapshot: SessionSnapshot };
@@ -146,27 +126,6 @@ export function startSession(options: SessionOptions, world: SessionWorld): Core
     notify();
   };
 
-  const heard = (type: string, data: unknown): void => {
-    const members = data as Members;
-    if (type === 'deleted') {
-      const problem = { code: 'document_gone', detail: 'The document was deleted.' };
-      send({ type: 'document.gone', problem });
-      return;
-    }
-    // The stream may have been opened by another page, for whom it saw: what is so, a request says.
-    if (type === 'missing') {
-      send({ type: 'document.missed' });
-      return;
-    }
-    const save = remote.numberOf(String(members['saveId']));
-    if (save !== undefined) {
-      send({ type: 'save.announced', save });
-      return;
-    }
-    const foreign = foreignOf(members);
-    if (foreign && members['writer'] !== writer) send({ type: 'version.announced', foreign });
-  };
-
   const hearNetwork = () => {
     const knows = !actor.getSnapshot().matches({ connection: 'offline' });
     if (page.isOnline() !== knows) send({ type: page.isOnline() ? 'online' : 'offline' });
@@ -181,7 +140,10 @@ export function startSession(options: SessionOptions, world: SessionWorld): Core
   const leaveStream = streams.listen(id, {
     opened: () => send({ type: 'stream.opened' }),
     lost: () => send({ type: 'stream.lost' }),
-    heard,
+    heard(type, data) {
+      const event = announcedEvent(type, data, { writer, numberOf: remote.numberOf });
+      if (event) send(event);
+    },
   });
 
   let conflict: Conflict | null = null;

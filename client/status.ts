@@ -1,11 +1,10 @@
 // The one status of a session, for people and for screen readers, derived from the machine. The
 // lane's tags are the statuses; the connection makes `offline` of those that wait for the network.
 
-import type { SnapshotFrom } from 'xstate';
-import type { documentSession } from '../machines/document-session.ts';
 import { isDrafted, isUnsaved } from '../machines/session-facts.ts';
+import type { SessionState } from '../machines/session-logic.ts';
 
-export type MachineSnapshot = SnapshotFrom<typeof documentSession>;
+export type MachineSnapshot = SessionState;
 
 /** Where the content is: on the server, in the browser's storage, or in this page alone. */
 export type Safety = 'server' | 'draft' | 'page';

@@ -8,7 +8,8 @@
 // - Without locks or channel each page has a stream of its own.
 
 import type { Channel, Environment } from './environment.ts';
-import type { Headers, HeadersSource } from './transport.ts';
+import { membersOf } from './receipts.ts';
+import { type Headers, type HeadersSource, parsed, withHeaders } from './transport.ts';
 
 export interface StreamListener {
   readonly opened: () => void;
@@ -36,15 +37,6 @@ export interface StreamsOptions {
 const firstWaitMs = 1000;
 const mostWaitMs = 30_000;
 const gatherMs = 50;
-
-function parsed(text: string): { readonly id?: unknown } | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' ? value : null;
-  } catch {
-    return null;
-  }
-}
 
 export function createStreams(
   environment: Environment,
@@ -102,9 +94,9 @@ export function createStreams(
         both({ type: 'opened' });
       },
       heard: ({ type, data }) => {
-        const value = parsed(data);
-        if (typeof value?.id !== 'string') return;
-        both({ type: 'heard', event: type, id: value.id, data: value });
+        const value = membersOf(parsed(data));
+        const { id } = value;
+        if (typeof id === 'string') both({ type: 'heard', event: type, id, data: value });
       },
       lost: () => {
         drop();
@@ -116,9 +108,7 @@ export function createStreams(
   function open() {
     drop();
     if (!leads || ids().length === 0) return;
-    const own = typeof headers === 'function' ? headers() : headers;
-    if (own instanceof Promise) own.then(stream, () => later(waitMs));
-    else stream(own);
+    withHeaders(headers, stream, () => later(waitMs));
   }
   const lead = () => {
     leads = true;

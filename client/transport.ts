@@ -31,6 +31,21 @@ export interface Call {
 
 export type Transport = (call: Call) => Promise<Answer>;
 
+/** The body of an answer of success; undefined for any other. */
+export const bodyOf = (answer: Answer): unknown =>
+  answer.type === 'answered' && answer.status < 300 ? answer.body : undefined;
+
+/** Runs with the headers, in this very tick where they are at hand. */
+export function withHeaders(
+  headers: HeadersSource,
+  run: (own: Headers) => void,
+  failed: () => void,
+): void {
+  const own = typeof headers === 'function' ? headers() : headers;
+  if (own instanceof Promise) own.then(run, failed);
+  else run(own);
+}
+
 const timeoutMs = 30_000;
 const mostWaitMs = 300_000;
 
@@ -40,7 +55,8 @@ function waitMsOf(answer: HttpAnswer): number {
   return /^\d{1,9}$/.test(text) ? Math.min(Number(text) * 1000, mostWaitMs) : 0;
 }
 
-function parsed(text: string): unknown {
+/** The JSON of a text; undefined where it is none. */
+export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -111,12 +127,12 @@ export function createTransport(
     }
   };
 
-  return (call) => {
-    const own = typeof headers === 'function' ? headers() : headers;
-    if (!(own instanceof Promise)) return send(call, own);
-    return own.then(
-      (ready) => send(call, ready),
-      () => ({ type: 'broken', because: 'headers' }),
-    );
-  };
+  return (call) =>
+    new Promise((resolve) => {
+      withHeaders(
+        headers,
+        (own) => resolve(send(call, own)),
+        () => resolve({ type: 'broken', because: 'headers' }),
+      );
+    });
 }

@@ -1,129 +1,64 @@
-// The session of one document in one page: from the first read to the end of the last edit. It
-// runs in the browser, over the versioned document on the server; client/ drives it.
-//
-// Four regions. `lane`: where the work is on its way to the server. `connection`: whether the
-// network and the stream of events are there. `draft`: the copy in the browser's storage.
-// `holding`: whether somebody in the page still holds the session.
-//
-// - At most one save is unanswered, and beside it one flush, sent because the page was hidden.
-// - Work leaves by a receipt or by a choice of the user. No state drops it; in no state but
-//   `loading` is an edit refused.
-// - Nothing is saved in `conflict`, `signedOut`, `readOnly`, `gone` and `blocked`.
-// - A tag of the lane is the status that people see.
-//
-// Effects are named actions (put, read, abandon, writeDraft, …) which client/ provides, and not
-// invoked actors: a save outlives the state that sent it, and its answer is an event like others.
+// The machine of a document session as XState has it, made of the states that session-regions.ts
+// writes down: for its diagram, its graph and the tests. In a page session-logic.ts runs the same
+// states, and client/ loads nothing of this.
 
-import { and, not, or, stateIn } from 'xstate';
-import { nothingKnown } from './session-facts.ts';
-import { lane } from './session-lane.ts';
-import { session } from './session-setup.ts';
+import { and, assign, not, or, setup, stateIn } from 'xstate';
+import type { SessionEvent } from './session-events.ts';
+import { type Facts, nothingKnown } from './session-facts.ts';
+import { sessionRegions } from './session-regions.ts';
+import { changes, delaysMs, guards, retryMs, told } from './session-setup.ts';
+import type { Guard } from './session-states.ts';
 
-const connection = session.createStateConfig({
-  description: 'Whether the network and the stream of versions are there.',
-  initial: 'online',
-  states: {
-    online: {
-      description:
-        'As far as the browser knows. A dead network shows first in a save: unconfirmed.',
-      initial: 'connecting',
-      on: { offline: 'offline' },
-      states: {
-        connecting: {
-          description: 'The stream is opened again and again.',
-          on: { 'stream.opened': 'live' },
-        },
-        live: {
-          description: 'Versions that others save are heard of at once.',
-          on: { 'stream.lost': 'connecting' },
-        },
-      },
-    },
-    offline: {
-      description:
-        'There is no network. Nothing is sent; edits go on, into the draft. “online” sends them.',
-      on: { online: 'online' },
-    },
-  },
-});
+type Change = (facts: Facts, event: SessionEvent, params: unknown) => Partial<Facts>;
 
-const now = { target: 'writing' } as const;
+/** A guard as XState's own helpers make it. */
+function guardOf(guard: Guard): unknown {
+  const inside = (guards: readonly Guard[]) => guards.map(guardOf) as string[];
+  if (typeof guard === 'string') return guard;
+  if ('not' in guard) return not(guardOf(guard.not) as string);
+  if ('and' in guard) return and(inside(guard.and));
+  return 'or' in guard ? or(inside(guard.or)) : stateIn(guard.in);
+}
 
-const draft = session.createStateConfig({
-  description: 'The copy in the storage of the browser.',
-  initial: 'none',
-  states: {
-    none: {
-      description: 'All there is to keep is on the server.',
-      always: { guard: 'isUnsaved', target: 'behind' },
-    },
-    behind: {
-      description: 'The draft lacks edits of the last moment.',
-      always: { guard: not('isUnsaved'), target: 'none', actions: ['removeDraft', 'forgetDraft'] },
-      after: { draft: now },
-      on: { hide: now, sleep: now, close: now, 'save.conflicted': now },
-    },
-    writing: {
-      description: 'The storage is being written.',
-      entry: 'writeDraft',
-      on: {
-        'draft.written': {
-          target: 'kept',
-          actions: 'noteDraft',
-        },
-        'draft.failed': {
-          target: 'unavailable',
-          actions: 'noteDraftTrouble',
-        },
-      },
-    },
-    kept: {
-      description: 'What is on the screen is in the draft. It goes with the receipt for it.',
-      always: [
-        { guard: not('isUnsaved'), target: 'none', actions: ['removeDraft', 'forgetDraft'] },
-        { guard: not('isDrafted'), target: 'behind' },
-      ],
-    },
-    unavailable: {
-      description: 'The storage is full or blocked: the work is in this page alone.',
-      always: { guard: not('isUnsaved'), target: 'none', actions: ['removeDraft', 'forgetDraft'] },
-      after: { roomAgain: now },
-      on: { edit: 'behind', hide: now, sleep: now, close: now },
-    },
-  },
-});
+/** A part of the states, whatever it is, with its guards as XState has them. */
+function configOf(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(configOf);
+  if (typeof part !== 'object' || part === null) return part;
+  return Object.fromEntries(
+    Object.entries(part).map(([name, value]) => [
+      name,
+      name === 'guard' ? guardOf(value as Guard) : configOf(value),
+    ]),
+  );
+}
 
-const inLane = (...names: readonly string[]) => or(names.map((lane) => stateIn({ lane })));
-const choosing = inLane('settling', 'discarding');
-/** Nothing happens here before a user does something. */
-const waiting = inLane('conflict', 'signedOut', 'readOnly', 'gone', 'blocked');
+/** An action of XState that does what a change says. */
+export const assignment = (change: Change) =>
+  assign<Facts, SessionEvent, unknown, SessionEvent, never>(({ context, event }, params) =>
+    change(context, event, params),
+  );
 
-const holding = session.createStateConfig({
-  description: 'Whether somebody in the page holds the session.',
-  initial: 'open',
-  states: {
-    open: { description: 'Somebody does.', on: { close: 'lingering' } },
-    lingering: {
-      description: 'The last holder let go. Opening again gives this very session.',
-      after: { linger: 'ending' },
-      on: { reopen: 'open' },
-    },
-    ending: {
-      description: 'Ends when nothing is unanswered and the work is saved or in the draft.',
-      always: [
-        { guard: and(['isSettled', not('isUnsaved'), not(choosing)]), target: 'ended' },
-        { guard: and(['isSettled', 'isDrafted', waiting]), target: 'ended' },
-      ],
-      on: { reopen: 'open' },
-    },
-    ended: { description: 'Nothing of it is left in the page.' },
-  },
-});
+const assignments = Object.entries(changes).map(
+  ([name, change]) => [name, assignment(change as Change)] as const,
+);
+const effects = Object.keys(told).map((name) => [name, () => {}] as const);
 
-export const documentSession = session.createMachine({
+export const documentSession = setup({
+  types: { context: {} as Facts, events: {} as SessionEvent },
+  delays: { ...delaysMs, retry: ({ context }) => retryMs(context) },
+  guards: Object.fromEntries(
+    Object.entries(guards).map(([name, guard]) => [
+      name,
+      typeof guard === 'function'
+        ? ({ context, event }: { context: Facts; event: SessionEvent }) => guard(context, event)
+        : stateIn(guard.in),
+    ]),
+  ),
+  actions: Object.fromEntries<never>([...assignments, ...effects] as never),
+}).createMachine({
   id: 'documentSession',
   description: 'The editing of one document in one page.',
   type: 'parallel',
   context: nothingKnown,
-  states: { lane, connection, draft, holding },
+  states: configOf(sessionRegions) as { readonly [region: string]: object },
 });

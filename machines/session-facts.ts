@@ -102,7 +102,7 @@ export const canFlush = (facts: Facts): boolean => {
 export const isNewerRead = (facts: Facts, { sequence, document }: EventOf<'document.read'>) =>
   sequence === facts.reads && document.version > facts.base.version;
 
-export function edited(facts: Facts, content: unknown): Change {
+export function edited(facts: Facts, { content }: EventOf<'edit'>): Change {
   return { content, generation: facts.generation + 1, refused: null };
 }
 
@@ -206,7 +206,7 @@ export const onlyReading = (facts: Facts, { save, problem }: EventOf<'access.los
 });
 
 /** The stored document as the content, under a lineage of its own, with nothing unsaved. */
-export function takenOver(facts: Facts, document: ReadDocument): Change {
+export function takenOver(facts: Facts, { document }: EventOf<'document.read'>): Change {
   const generation = facts.generation + 1;
   return {
     document,

@@ -1,22 +1,12 @@
-// The lane of a document session: where the work is on its way to the server. document-session.ts
+// The lane of a document session: where the work is on its way to the server. session-regions.ts
 // says what holds of it.
 
-import { and, not } from 'xstate';
-import type * as facts from './session-facts.ts';
-import { session } from './session-setup.ts';
+import type { State } from './session-states.ts';
 
-const put = {
-  type: 'put',
-  params: ({ context }: { context: facts.Facts }) =>
-    context.unanswered.findLast(({ phase }) => phase === 'sent'),
-} as const;
-const begin = ['beginSave', put] as const;
-const beginFlush = ['beginFlush', put] as const;
-const retry = ['retrySave', put] as const;
-const read = [
-  'countRead',
-  { type: 'read', params: ({ context }: { context: facts.Facts }) => context.reads },
-] as const;
+const begin = ['beginSave', 'put'] as const;
+const beginFlush = ['beginFlush', 'put'] as const;
+const retry = ['retrySave', 'put'] as const;
+const read = ['countRead', 'read'] as const;
 const discardEnds = (ended: 'reloaded' | 'edited' | 'failed') =>
   ({ type: 'endDiscard', params: ended }) as const;
 
@@ -55,7 +45,7 @@ const following = {
   states: {
     current: {
       description: 'Shows the newest version that it knows of.',
-      always: { guard: and(['isBehindOthers', not('isUnsaved')]), target: 'catchingUp' },
+      always: { guard: { and: ['isBehindOthers', { not: 'isUnsaved' }] }, target: 'catchingUp' },
       on: {
         show: 'catchingUp',
         wake: 'catchingUp',
@@ -69,7 +59,7 @@ const following = {
       on: {
         'document.read': [
           {
-            guard: and(['isNewerRead', not('isUnsaved')]),
+            guard: { and: ['isNewerRead', { not: 'isUnsaved' }] },
             target: '#answered',
             actions: 'takeOver',
           },
@@ -86,7 +76,7 @@ const following = {
   },
 } as const;
 
-const dirty = session.createStateConfig({
+const dirty = {
   id: 'dirty',
   tags: 'dirty',
   description:
@@ -133,9 +123,9 @@ const dirty = session.createStateConfig({
       on: { ...editing, sleep: 'asleep', online: 'checking', show: 'checking' },
     },
   },
-});
+} as const satisfies State;
 
-const discarding = session.createStateConfig({
+const discarding = {
   id: 'discarding',
   tags: 'settling',
   description: 'Abandons unanswered saves, then shows the stored version. An edit ends it.',
@@ -153,10 +143,7 @@ const discarding = session.createStateConfig({
   },
   states: {
     abandoning: {
-      entry: {
-        type: 'abandon',
-        params: ({ context }: { context: facts.Facts }) => context.unanswered,
-      },
+      entry: 'abandon',
       on: { 'saves.abandoned': { target: 'reading', actions: 'noteAbandoned' } },
     },
     reading: {
@@ -170,9 +157,9 @@ const discarding = session.createStateConfig({
       },
     },
   },
-});
+} as const satisfies State;
 
-export const lane = session.createStateConfig({
+export const lane = {
   description: 'Where the work is on its way to the server.',
   initial: 'loading',
   on: {
@@ -237,7 +224,7 @@ export const lane = session.createStateConfig({
         wake: { guard: 'isOnline', target: 'saving', actions: retry },
         flush: { guard: 'isOnline', target: 'saving', actions: retry },
         'save.announced': { target: 'saving', actions: retry },
-        hide: { guard: and(['canFlush', 'isOnline']), target: 'saving', actions: beginFlush },
+        hide: { guard: { and: ['canFlush', 'isOnline'] }, target: 'saving', actions: beginFlush },
       },
     },
     answered: {
@@ -260,7 +247,7 @@ export const lane = session.createStateConfig({
       always: { guard: 'isSettled', target: 'dirty', actions: 'applyChoice' },
       after: {
         retry: {
-          guard: and(['isUnclear', not('isAnswerOut')]),
+          guard: { and: ['isUnclear', { not: 'isAnswerOut' }] },
           target: 'settling',
           reenter: true,
           actions: retry,
@@ -313,4 +300,4 @@ export const lane = session.createStateConfig({
       on: { edit: { target: 'dirty', actions: 'edit' }, ...choosing, ...copying },
     },
   },
-});
+} as const satisfies State;

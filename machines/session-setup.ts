@@ -1,12 +1,15 @@
-// The parts that the document session's regions are made of: guards, effects and facts, by name.
+// The parts that the document session's regions are made of: guards, changes, effects and delays,
+// by name.
 //
-// - An action is either an effect, which does nothing here and is provided by client/, or an
-//   assignment by a function of session-facts.ts.
+// - A change is a function of session-facts.ts. An effect does nothing here: client/ provides it,
+//   and it is told what `told` says.
 // - Delays are in milliseconds. client/ provides `retry` with dice.
 
-import { assign, createMachine, type setup, stateIn } from 'xstate';
 import type { Save, SessionEvent } from './session-events.ts';
 import * as facts from './session-facts.ts';
+
+type Facts = facts.Facts;
+type EventOf<T extends SessionEvent['type']> = facts.EventOf<T>;
 
 export const delaysMs = {
   debounce: 800,
@@ -16,120 +19,111 @@ export const delaysMs = {
   roomAgain: 30_000,
 } as const;
 
+export type DelayName = keyof typeof delaysMs | 'retry';
+
+/** The wait before what failed is tried again, without dice; what the server asked for counts. */
+export const retryMs = ({ failures, waitMs }: Facts): number =>
+  Math.max(waitMs, Math.min(30_000, 500 * 2 ** Math.min(failures, 10)));
+
 /** What the machine asks for. Each is answered by events, sooner or later. */
 export interface Effects {
-  readonly put: (save: Save) => void;
+  readonly put: (save: Save | undefined) => void;
   readonly read: (sequence: number) => void;
   readonly abandon: (saves: readonly Save[]) => void;
   readonly writeDraft: () => void;
   readonly removeDraft: () => void;
 }
 
-/** The wait before what failed is tried again, without dice; what the server asked for counts. */
-export const retryMs = ({ failures, waitMs }: facts.Facts): number =>
-  Math.max(waitMs, Math.min(30_000, 500 * 2 ** Math.min(failures, 10)));
+/** What an effect is told of the facts. */
+export const told = {
+  put: ({ unanswered }: Facts) => unanswered.findLast(({ phase }) => phase === 'sent'),
+  read: ({ reads }: Facts) => reads,
+  abandon: ({ unanswered }: Facts) => unanswered,
+  writeDraft: () => {},
+  removeDraft: () => {},
+} satisfies { readonly [E in keyof Effects]: (facts: Facts) => Parameters<Effects[E]>[0] };
 
-type Change = Partial<facts.Facts>;
+/** Where a session is, as far as is asked: a region, and a state in it. */
+export interface Place {
+  readonly [state: string]: string | Place;
+}
 
-/** An assignment of what a function of the facts says, for one type of event. */
-const note = <T extends SessionEvent['type']>(
-  type: T,
-  change: (context: facts.Facts, event: facts.EventOf<T>) => Change,
-) =>
-  assign<facts.Facts, SessionEvent, undefined, SessionEvent, never>(({ context, event }) =>
-    event.type === type ? change(context, event as facts.EventOf<T>) : {},
-  );
+export const guards = {
+  isOnline: { in: { connection: 'online' } },
+  isUnsaved: facts.isUnsaved,
+  isDrafted: facts.isDrafted,
+  isAnswerOut: ({ unanswered }) => unanswered.some(({ phase }) => phase === 'sent'),
+  isUnclear: ({ unanswered }) => unanswered.some(({ phase }) => phase === 'unclear'),
+  isSettled: ({ unanswered }) => unanswered.length === 0,
+  isConflicted: ({ conflict }) => conflict !== null,
+  isRefused: ({ refused, generation }) => refused?.generation === generation,
+  isReader: ({ document }) => document?.access === 'reader',
+  isLoaded: ({ base }) => base.version > 0,
+  isBehindOthers: (context) => facts.isStale(context) && !context.held,
+  canFlush: facts.canFlush,
+  isLatestRead: ({ reads }, event) => event.type === 'document.read' && event.sequence === reads,
+  isLatestFailure: ({ reads }, event) => event.type === 'read.failed' && event.sequence === reads,
+  isNewerRead: (context, event) => isForeignRead(context, event) && !context.held,
+  isForeignRead,
+} satisfies Readonly<
+  Record<string, { in: Place } | ((context: Facts, event: SessionEvent) => boolean)>
+>;
 
-/**
- * What XState's `setup` does for the types, without its helpers for machines that spawn: they are
- * 0.8 kB gzipped of what every page loads.
- */
-const lean = ((parts: object) => ({
-  createStateConfig: (config: unknown) => config,
-  createMachine: (config: object) => createMachine(config, parts),
-})) as unknown as typeof setup;
+function isForeignRead(context: Facts, event: SessionEvent): boolean {
+  return event.type === 'document.read' && facts.isNewerRead(context, event);
+}
 
-export const session = lean({
-  types: { context: {} as facts.Facts, events: {} as SessionEvent },
-  delays: { ...delaysMs, retry: ({ context }) => retryMs(context) },
-  guards: {
-    isOnline: stateIn({ connection: 'online' }),
-    isUnsaved: ({ context }) => facts.isUnsaved(context),
-    isDrafted: ({ context }) => facts.isDrafted(context),
-    isAnswerOut: ({ context }) => context.unanswered.some(({ phase }) => phase === 'sent'),
-    isUnclear: ({ context }) => context.unanswered.some(({ phase }) => phase === 'unclear'),
-    isSettled: ({ context }) => context.unanswered.length === 0,
-    isConflicted: ({ context }) => context.conflict !== null,
-    isRefused: ({ context }) => context.refused?.generation === context.generation,
-    isReader: ({ context }) => context.document?.access === 'reader',
-    isLoaded: ({ context }) => context.base.version > 0,
-    isBehindOthers: ({ context }) => facts.isStale(context) && !context.held,
-    canFlush: ({ context }) => facts.canFlush(context),
-    isLatestRead: ({ context, event }) =>
-      event.type === 'document.read' && event.sequence === context.reads,
-    isLatestFailure: ({ context, event }) =>
-      event.type === 'read.failed' && event.sequence === context.reads,
-    isNewerRead: ({ context, event }) =>
-      event.type === 'document.read' && facts.isNewerRead(context, event) && !context.held,
-    isForeignRead: ({ context, event }) =>
-      event.type === 'document.read' && facts.isNewerRead(context, event),
-  },
-  actions: {
-    // Effects, which client/ provides.
-    put: (_, _save: Save | undefined) => {},
-    read: (_, _sequence: number) => {},
-    abandon: (_, _saves: readonly Save[]) => {},
-    writeDraft: () => {},
-    removeDraft: () => {},
-    // Facts.
-    edit: note('edit', (context, { content }) => facts.edited(context, content)),
-    beginSave: assign(({ context }) => facts.begun(context, 'save')),
-    beginFlush: assign(({ context }) => facts.begun(context, 'flush')),
-    retrySave: assign(({ context }) => facts.retried(context)),
-    countRead: assign(({ context }) => ({ reads: context.reads + 1 })),
-    countFailure: assign(({ context }) => ({ failures: context.failures + 1 })),
-    noteStored: note('save.stored', facts.stored),
-    noteOvertaken: note('save.overtaken', facts.overtaken),
-    noteConflict: note('save.conflicted', facts.conflicted),
-    noteRefusal: note('save.refused', facts.refused),
-    noteUnclear: note('save.unclear', facts.unclear),
-    noteForeign: note('version.announced', (context, { foreign }) =>
-      facts.heardOf(context, foreign),
-    ),
-    noteRead: note('document.read', facts.heardByRead),
-    signOut: note('signed.out', facts.signedOut),
-    loseAccess: note('access.lost', facts.onlyReading),
-    loseDocument: note('document.gone', (_, { problem }) => ({
-      unanswered: [],
-      choice: null,
-      problem,
-    })),
-    conflictByRead: note('document.read', (_, { document }) => ({
-      conflict: facts.conflictOf(document),
-    })),
-    takeOver: note('document.read', (context, { document }) => facts.takenOver(context, document)),
-    shelve: assign(({ context }) => ({ shelf: facts.shelved(context, 'discard') })),
-    choose: note('choose', facts.chosen),
-    chooseLater: note('choose', (_, choice) => ({ choice })),
-    applyChoice: assign(({ context }) =>
-      context.choice ? facts.chosen(context, context.choice) : {},
-    ),
-    dropChoice: assign({ choice: null }),
-    noteCopy: note('copy.stored', ({ savedGeneration }, { generation }) => ({
-      savedGeneration: Math.max(savedGeneration, generation),
-    })),
-    noteAbandoned: note('saves.abandoned', facts.abandoned),
-    beginDiscard: assign({ discarded: null }),
-    endDiscard: assign(({ context }, ended: 'reloaded' | 'edited' | 'failed') => ({
-      discarded: { committed: context.discarded?.committed ?? [], ended },
-    })),
-    hold: assign({ held: true }),
-    release: assign({ held: false }),
-    noteDraft: note('draft.written', (_, { generation, base }) => ({
-      draft: { generation, base },
-      draftTrouble: null,
-    })),
-    noteDraftTrouble: note('draft.failed', (_, { because }) => ({ draftTrouble: because })),
-    forgetDraft: assign({ draft: null, draftTrouble: null }),
-  },
-});
+export type GuardName = keyof typeof guards;
+
+export const changes = {
+  edit: facts.edited,
+  beginSave: (context: Facts) => facts.begun(context, 'save'),
+  beginFlush: (context: Facts) => facts.begun(context, 'flush'),
+  retrySave: facts.retried,
+  countRead: ({ reads }: Facts) => ({ reads: reads + 1 }),
+  countFailure: ({ failures }: Facts) => ({ failures: failures + 1 }),
+  noteStored: facts.stored,
+  noteOvertaken: facts.overtaken,
+  noteConflict: facts.conflicted,
+  noteRefusal: facts.refused,
+  noteUnclear: facts.unclear,
+  noteForeign: (context: Facts, { foreign }: EventOf<'version.announced'>) =>
+    facts.heardOf(context, foreign),
+  noteRead: facts.heardByRead,
+  signOut: facts.signedOut,
+  loseAccess: facts.onlyReading,
+  loseDocument: (_: Facts, { problem }: EventOf<'document.gone'>) => ({
+    unanswered: [],
+    choice: null,
+    problem,
+  }),
+  conflictByRead: (_: Facts, { document }: EventOf<'document.read'>) => ({
+    conflict: facts.conflictOf(document),
+  }),
+  takeOver: facts.takenOver,
+  shelve: (context: Facts) => ({ shelf: facts.shelved(context, 'discard') }),
+  choose: facts.chosen,
+  chooseLater: (_: Facts, choice: EventOf<'choose'>) => ({ choice }),
+  applyChoice: (context: Facts) => (context.choice ? facts.chosen(context, context.choice) : {}),
+  dropChoice: () => ({ choice: null }),
+  noteCopy: ({ savedGeneration }: Facts, { generation }: EventOf<'copy.stored'>) => ({
+    savedGeneration: Math.max(savedGeneration, generation),
+  }),
+  noteAbandoned: facts.abandoned,
+  beginDiscard: () => ({ discarded: null }),
+  endDiscard: ({ discarded }: Facts, _: unknown, ended: 'reloaded' | 'edited' | 'failed') => ({
+    discarded: { committed: discarded?.committed ?? [], ended },
+  }),
+  hold: () => ({ held: true }),
+  release: () => ({ held: false }),
+  noteDraft: (_: Facts, { generation, base }: EventOf<'draft.written'>) => ({
+    draft: { generation, base },
+    draftTrouble: null,
+  }),
+  noteDraftTrouble: (_: Facts, { because }: EventOf<'draft.failed'>) => ({
+    draftTrouble: because,
+  }),
+  forgetDraft: () => ({ draft: null, draftTrouble: null }),
+} satisfies Readonly<
+  Record<string, (context: Facts, event: never, params: never) => Partial<Facts>>
+>;

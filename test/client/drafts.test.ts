@@ -126,8 +126,6 @@ describe('a storage that fails', () => {
   it.each([
     [{ name: 'QuotaExceededError' }, 'full'],
     [{ name: 'NS_ERROR_DOM_QUOTA_REACHED' }, 'full'],
-    [{ name: 'x', code: 22 }, 'full'],
-    [{ name: 'x', code: 1014 }, 'full'],
     [{ name: 'SecurityError' }, 'blocked'],
     [null, 'blocked'],
   ])('is full or blocked: %o', (error, because) => {

@@ -5,14 +5,13 @@
 
 import { describe, expect, it } from 'vitest';
 import { settle } from '../../client/testing/index.ts';
-import { documentSession } from '../../machines/document-session.ts';
+import { besideXState, declaredArrows } from '../support/beside-xstate.ts';
 import { modelState, realState, startPair } from '../support/session-model.ts';
 import { sessionPageRows } from '../support/session-page-rows.ts';
 import { sessionRows } from '../support/session-rows.ts';
 import { tour } from '../support/session-tour.ts';
 import { goWay, sessionWays } from '../support/session-ways.ts';
 import { stage } from '../support/sessions.ts';
-import { declaredArrows, watched } from '../support/watched-machine.ts';
 
 const seed = Number(process.env['SEED'] ?? 1);
 const rounds = Number(process.env['ROUNDS'] ?? 100);
@@ -44,9 +43,9 @@ describe('the session and its machine', () => {
   });
 
   it('have no arrow that tour and stories do not take', async () => {
-    const machine = watched(documentSession, taken);
+    const logic = besideXState(taken);
     for (const [, play] of [...sessionRows, ...sessionPageRows]) {
-      const at = stage({ parts: { machine } });
+      const at = stage({ parts: { logic } });
       await play(at);
       await settle();
     }

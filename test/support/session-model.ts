@@ -14,8 +14,8 @@ import { record } from '../../kinds/record.ts';
 import { documentSession } from '../../machines/document-session.ts';
 import type { SessionEvent } from '../../machines/session-events.ts';
 import { delaysMs, retryMs } from '../../machines/session-setup.ts';
+import { arrowOf } from './beside-xstate.ts';
 import { documentId, stage, url } from './sessions.ts';
-import { arrowOf } from './watched-machine.ts';
 
 type Model = ReturnType<typeof modelOf>;
 

@@ -1,40 +1,33 @@
 // Known bugs of document sessions, each as a part of the session that is exchanged. The history
 // checker must notice every one of them.
 
-import { assign } from 'xstate';
 import { saveEvent } from '../../client/receipts.ts';
 import type { Parts } from '../../client/session.ts';
-import { documentSession } from '../../machines/document-session.ts';
-import type { SessionEvent } from '../../machines/session-events.ts';
-import { begun, type Facts, stored } from '../../machines/session-facts.ts';
+import { begun, type EventOf, type Facts, stored } from '../../machines/session-facts.ts';
+import { changes } from '../../machines/session-setup.ts';
 
 export interface SessionMutant {
   readonly name: string;
   readonly parts: Partial<Parts>;
 }
 
-type Change = (facts: Facts, event: SessionEvent) => Partial<Facts>;
-const change = (how: Change) =>
-  assign<Facts, SessionEvent, unknown, SessionEvent, never>(({ context, event }) =>
-    how(context, event),
-  );
-
-const onStored = (how: (facts: Facts, own: Partial<Facts>) => Partial<Facts>) =>
-  change((facts, event) => {
-    if (event.type !== 'save.stored') return {};
+const onStored =
+  (how: (facts: Facts, own: Partial<Facts>) => Partial<Facts>) =>
+  (facts: Facts, event: EventOf<'save.stored'>): Partial<Facts> => {
     const isMine = facts.unanswered.some(({ number }) => number === event.save);
     const own = stored(facts, event);
     return isMine ? how(facts, own) : own;
-  });
+  };
 
 /** Changes the save that is begun. */
-const onBegun = (how: 'save' | 'flush', to: (facts: Facts) => object) =>
-  change((facts) => {
+const onBegun =
+  (how: 'save' | 'flush', to: (facts: Facts) => object) =>
+  (facts: Facts): Partial<Facts> => {
     const own = begun(facts, how);
     const last = own.unanswered?.at(-1);
     const others = own.unanswered?.slice(0, -1) ?? [];
     return last ? { ...own, unanswered: [...others, { ...last, ...to(facts) }] } : own;
-  });
+  };
 
 const withoutAfter = () => ({ after: [] });
 
@@ -42,23 +35,21 @@ export const sessionMutants: readonly SessionMutant[] = [
   {
     name: 'a success clears a newer edit',
     parts: {
-      machine: documentSession.provide({
-        actions: {
-          noteStored: onStored((facts, own) => ({ ...own, savedGeneration: facts.generation })),
-        },
-      }),
+      changes: {
+        ...changes,
+        noteStored: onStored((facts, own) => ({ ...own, savedGeneration: facts.generation })),
+      },
     },
   },
   {
     name: 'the expected version is that of the latest read',
     parts: {
-      machine: documentSession.provide({
-        actions: {
-          beginSave: onBegun('save', ({ base, foreign }) => ({
-            base: Math.max(base.version, foreign?.version ?? 0),
-          })),
-        },
-      }),
+      changes: {
+        ...changes,
+        beginSave: onBegun('save', ({ base, foreign }) => ({
+          base: Math.max(base.version, foreign?.version ?? 0),
+        })),
+      },
     },
   },
   {
@@ -86,21 +77,21 @@ export const sessionMutants: readonly SessionMutant[] = [
   {
     name: 'a flush does not say what it comes after',
     parts: {
-      machine: documentSession.provide({
-        actions: { beginFlush: onBegun('flush', withoutAfter) },
-      }),
+      changes: {
+        ...changes,
+        beginFlush: onBegun('flush', withoutAfter),
+      },
     },
   },
   {
     name: 'an answer applies to whatever is in the editor',
     parts: {
-      machine: documentSession.provide({
-        actions: {
-          noteStored: onStored((facts, own) =>
-            own.base ? { ...own, base: { ...own.base, content: facts.content } } : own,
-          ),
-        },
-      }),
+      changes: {
+        ...changes,
+        noteStored: onStored((facts, own) =>
+          own.base ? { ...own, base: { ...own.base, content: facts.content } } : own,
+        ),
+      },
     },
   },
   {

@@ -15,6 +15,7 @@ import { kinds } from '../../kinds/all.ts';
 import type { Json } from '../../kinds/json.ts';
 import { record } from '../../kinds/record.ts';
 import type { Conflict } from '../../machines/session-events.ts';
+import { besideXState } from './beside-xstate.ts';
 
 export const url = 'http://127.0.0.1';
 export const documentId = 'plan';
@@ -44,7 +45,7 @@ export function stage(options: StageOptions = {}) {
         ...{ url, id, kind: record, user: as, environment: page.environment },
         onConflict: (conflict) => conflicts.push(conflict),
       },
-      { ...ownParts, ...parts },
+      { ...ownParts, ...(parts?.changes ? {} : { logic: besideXState() }), ...parts },
     );
   return {
     ...{ clock, wire, server, browser, conflicts, openNow },
