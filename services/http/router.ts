@@ -11,9 +11,10 @@ import { type Request, type Response, Router } from 'express';
 import type { Database } from '../../persistence/database.ts';
 import type { Tx } from '../../persistence/transaction.ts';
 import { printed, send } from './answer.ts';
+import { bodyReader } from './body.ts';
 import { handleOnce, keyHeader, readKey } from './idempotency.ts';
 import { type Identify, insufficientScope, unauthenticated } from './identity.ts';
-import { bodyReader, readParameters } from './input.ts';
+import { readParameters } from './input.ts';
 import { frame, ProblemError, problem } from './problem.ts';
 import { isProblem, type Principal, type Route } from './route.ts';
 import { readLastEventId, sendEvents } from './sse.ts';
@@ -88,7 +89,7 @@ function handlerOf(route: Route, { identify, database, stopping }: RouterOptions
       });
     }
     const key = route.idempotent ? readKey(request.headers[keyHeader]) : undefined;
-    const { value: body, textOf } = await readBody(request, response);
+    const { given, value: body, textOf } = await readBody(request, response);
     if (!route.idempotent) {
       const reply = await route.handle({ ...context, body, textOf });
       return send(response, printed(route, reply, requestId));
@@ -99,7 +100,7 @@ function handlerOf(route: Route, { identify, database, stopping }: RouterOptions
       requestId,
       key,
       principal: principal?.sub ?? '',
-      request: { ...input, body: request.body },
+      request: { ...input, body: given },
     };
     const handle = (tx: Tx) => route.handle({ ...context, body, textOf, tx });
     send(response, await handleOnce(database, asked, handle));
