@@ -40,8 +40,16 @@ export function printed(
   };
 }
 
+/** Of these, express knows what a client has already, and says only that. */
+const conditional = ['GET', 'HEAD'];
+
 export function send(response: Response, { status, headers, body }: Printed): void {
-  response.status(status).set(headers);
-  if (body === '') response.end();
-  else response.send(body);
+  response.statusCode = status;
+  for (const name in headers) response.setHeader(name, headers[name] ?? '');
+  if (body !== '' && conditional.includes(response.req.method)) {
+    response.send(body);
+    return;
+  }
+  if (body !== '') response.setHeader('Content-Length', Buffer.byteLength(body));
+  response.end(body);
 }

@@ -6,6 +6,7 @@
 
 import type { Request } from 'express';
 import { z } from 'zod';
+import type { Params } from './match.ts';
 import { type FieldProblem, frame, ProblemError, type ProblemKind, problem } from './problem.ts';
 import type { Route } from './route.ts';
 
@@ -88,11 +89,14 @@ export interface Input {
 const nothing = z.strictObject({});
 
 /** @throws ProblemError that names each wrong parameter. */
-export function readParameters(route: Route, request: Request): Input {
+export function readParameters(route: Route, request: Request, given: Params): Input {
   const { params, query = nothing, headers } = route;
   return {
-    params: params && read(params, request.params, frame.invalidPath),
-    query: read(query, request.query, frame.invalidQuery),
+    params: params && read(params, given, frame.invalidPath),
+    query:
+      query === nothing && !request.url.includes('?')
+        ? {}
+        : read(query, request.query, frame.invalidQuery),
     headers: headers && read(headers, request.headers, frame.invalidHeaders),
   };
 }
