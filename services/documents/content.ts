@@ -21,12 +21,12 @@ export type Checked =
 
 /** Whether `check` would find nothing. What it would find is for `check` to say. */
 function fits({ members }: PlainJson, { name, faultOf }: EntryRules): boolean {
-  const [table] = members?.values ?? [];
   if (members?.names.length !== 1 || members.names[0] !== name) return false;
+  const table = members.valueAt(0);
   if (!(table instanceof PlainJson) || !table.members) return false;
-  const { names, values } = table.members;
+  const { names } = table.members;
   for (let i = 0; i < names.length; i += 1) {
-    if (faultOf(names[i] ?? '', plainValue(values[i] ?? ''))) return false;
+    if (faultOf(names[i] ?? '', plainValue(table.members.valueAt(i)))) return false;
   }
   return true;
 }

@@ -80,16 +80,16 @@ type Given = Omit<Body, 'value'>;
 function plainBody(text: string, kept: string | undefined): Given | undefined {
   const { members } = readPlain(text) ?? {};
   if (!members) return undefined;
-  const { names, values } = members;
+  const { names } = members;
   const entries = names.map((name, i) => {
-    const value = values[i] ?? '';
+    const value = members.valueAt(i);
     return [name, name === kept && typeof value === 'object' ? value : plainValue(value)] as const;
   });
   return {
     given: Object.fromEntries(entries),
     textOf(name) {
-      const value = values[names.indexOf(name)];
-      return value === undefined ? undefined : plainText(value);
+      const place = names.indexOf(name);
+      return place < 0 ? undefined : plainText(members.valueAt(place));
     },
   };
 }
@@ -129,7 +129,10 @@ function collect(request: Request): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => resolve(Buffer.concat(chunks)));
+    request.on('end', () => {
+      const [only] = chunks;
+      resolve(only && chunks.length === 1 ? only : Buffer.concat(chunks));
+    });
     request.on('close', () => reject(new ProblemError(problem(frame.malformed, unread))));
   });
 }

@@ -2,7 +2,7 @@
 //
 // - Requests and answers are made with the prototypes that express gives them. It would set them on
 //   each, and V8 makes a new shape of each of these objects then: whoever looked at them missed its
-//   caches every time, which was 150 µs of a save.
+//   caches every time, which was 130 µs of a save.
 
 import { once } from 'node:events';
 import { createServer, IncomingMessage, ServerResponse } from 'node:http';

@@ -9,15 +9,15 @@
 import { isIP } from 'node:net';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Database } from '../../persistence/database.ts';
-import type { Tx } from '../../persistence/transaction.ts';
 import { printed, send } from './answer.ts';
-import { bodyReader } from './body.ts';
+import { type Body, bodyReader } from './body.ts';
+import { type About, HandlerContext } from './context.ts';
 import { handleOnce, keyHeader, readKey } from './idempotency.ts';
 import { type Identify, insufficientScope, unauthenticated } from './identity.ts';
 import { readParameters } from './input.ts';
 import { matcherOf, type Params } from './match.ts';
 import { frame, ProblemError, problem } from './problem.ts';
-import { isProblem, type Principal, type Route } from './route.ts';
+import { type AnswerRoute, isProblem, type Route } from './route.ts';
 import { readLastEventId, sendEvents } from './sse.ts';
 
 export interface RouterOptions {
@@ -53,24 +53,24 @@ async function admit(route: Route, request: Request, identify: Identify) {
   throw new ProblemError(insufficientScope(scope));
 }
 
-/** Made when it is asked for: most handlers do not. */
-function goneSignal(response: Response): () => AbortSignal {
-  let signal: AbortSignal | undefined;
-  return () => {
-    if (signal) return signal;
-    const gone = new AbortController();
-    const check = () => {
-      if (!response.writableFinished) gone.abort();
-    };
-    if (response.destroyed) check();
-    else response.once('close', check);
-    signal = gone.signal;
-    return signal;
-  };
-}
-
 type Handler = (request: Request, response: Response, params: Params) => Promise<void>;
 
+interface Once {
+  readonly about: About;
+  readonly body: Body;
+  readonly key: string | undefined;
+}
+
+function handledOnce(route: AnswerRoute, database: Database | undefined, given: Once) {
+  if (!database) throw new Error('an idempotent route needs a database');
+  const { about, body, key } = given;
+  const { requestId, principal, input } = about;
+  const request = { ...input, body: body.given };
+  const asked = { route, requestId, key, principal: principal?.sub ?? '', request };
+  return handleOnce(database, asked, (tx) => route.handle(new HandlerContext(about, body, tx)));
+}
+
+/** Nothing here is held by a closure: bodies are large, and an answer takes its time. */
 function handlerOf(route: Route, { identify, database, stopping }: RouterOptions): Handler {
   const readBody = bodyReader(route);
   return async (request, response, params) => {
@@ -79,47 +79,25 @@ function handlerOf(route: Route, { identify, database, stopping }: RouterOptions
     response.locals['principal'] = principal?.sub;
     const input = readParameters(route, request, params);
     const requestId = String(response.locals['requestId']);
-    const gone = goneSignal(response);
-    const context = {
-      ...input,
-      requestId,
-      // A route with a scope has one, which the types of `route` say.
-      principal: principal as Principal & undefined,
-      tx: undefined,
-    };
+    const about = { input, requestId, principal, response };
     if ('events' in route) {
       const lastEventId = readLastEventId(request.headers['last-event-id']);
-      const { value: body, textOf } = await readBody(request, response);
-      const signal = AbortSignal.any([gone(), stopping]);
-      const opened = await route.open({ ...context, body, textOf, signal, lastEventId });
+      const context = new HandlerContext(about, await readBody(request, response));
+      const signal = AbortSignal.any([context.signal, stopping]);
+      const opened = await route.open({ ...context, signal, lastEventId });
       if (isProblem(opened)) return send(response, printed(route, opened, requestId));
       return await sendEvents(request, response, opened, {
         signal,
         isStopping: () => stopping.aborted,
       });
     }
-    const key = route.idempotent ? readKey(request.headers[keyHeader]) : undefined;
-    const { given, value: body, textOf } = await readBody(request, response);
-    const handle = (tx?: Tx) =>
-      route.handle({
-        ...context,
-        body,
-        textOf,
-        ...(tx && { tx }),
-        get signal() {
-          return gone();
-        },
-      });
-    if (!route.idempotent) return send(response, printed(route, await handle(), requestId));
-    if (!database) throw new Error('an idempotent route needs a database');
-    const asked = {
-      route,
-      requestId,
-      key,
-      principal: principal?.sub ?? '',
-      request: { ...input, body: given },
-    };
-    send(response, await handleOnce(database, asked, handle));
+    if (route.idempotent) {
+      const key = readKey(request.headers[keyHeader]);
+      const body = await readBody(request, response);
+      return send(response, await handledOnce(route, database, { about, body, key }));
+    }
+    const reply = await route.handle(new HandlerContext(about, await readBody(request, response)));
+    send(response, printed(route, reply, requestId));
   };
 }
 

@@ -12,9 +12,8 @@ const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 function rebuilt(plain: PlainJson): unknown {
   const { members } = plain;
   if (!members) return plainValue(plain);
-  const { names, values } = members;
-  const entries = names.map((name, i) => {
-    const value = values[i] ?? '';
+  const entries = members.names.map((name, i) => {
+    const value = members.valueAt(i);
     return [name, value instanceof PlainJson ? rebuilt(value) : plainValue(value)];
   });
   return Object.fromEntries(entries);

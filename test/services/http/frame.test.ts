@@ -285,6 +285,33 @@ describe('a route', () => {
   });
 });
 
+describe('the signal of a handler', () => {
+  it('is aborted for who asks for it when the client is gone already', async () => {
+    const events = new EventEmitter();
+    const late = route({
+      method: 'get',
+      path: '/v1/late',
+      scope: 'public',
+      summary: 'Wait until the client is gone',
+      answers: { 204: z.undefined() },
+    }).handle(async (context) => {
+      events.emit('asked');
+      await once(events, 'answered');
+      events.emit('seen', context.signal.aborted);
+      return { status: 204, body: undefined };
+    });
+    const answered = () => events.emit('answered');
+    const { url } = await openApi({ database: database(), routes: [late], answered });
+    const [asked, seen] = [once(events, 'asked'), once(events, 'seen')];
+    const gone = new AbortController();
+    const request = fetch(`${url}/v1/late`, { signal: gone.signal });
+    await asked;
+    gone.abort();
+    await expect(request).rejects.toThrow('aborted');
+    expect(await seen).toEqual([true]);
+  });
+});
+
 describe('a body', () => {
   const body = value('["\u00e4"]');
   const inPieces = () =>
