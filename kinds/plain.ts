@@ -109,7 +109,7 @@ const inOrder: readonly number[] = [];
  * as A1 to A9, A10 to A99.
  */
 function orderOf(names: readonly string[]): readonly number[] | undefined {
-  const runs: number[][] = [];
+  let runs: number[][] = [];
   let run: number[] = [];
   let before: string | undefined;
   for (let i = 0; i < names.length; i += 1) {
@@ -123,11 +123,15 @@ function orderOf(names: readonly string[]): readonly number[] | undefined {
   }
   if (runs.length === 0) return inOrder;
   runs.push(run);
+  // Two by two, so that a table of any order costs n log n.
   while (runs.length > 1) {
-    const [some = [], others = []] = runs.splice(0, 2);
-    const both = merged(names, some, others);
-    if (!both) return undefined;
-    runs.push(both);
+    const longer: number[][] = [];
+    for (let i = 0; i < runs.length; i += 2) {
+      const both = merged(names, runs[i] ?? [], runs[i + 1] ?? []);
+      if (!both) return undefined;
+      longer.push(both);
+    }
+    runs = longer;
   }
   return runs[0];
 }

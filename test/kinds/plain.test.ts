@@ -126,6 +126,13 @@ describe('plain JSON', () => {
     expect(readPlain(text)).toBeUndefined();
   });
 
+  it('has members in the worst order, however many', () => {
+    const names = Array.from({ length: 150_000 }, (_, i) => `A${999_999 - i}`);
+    const text = JSON.stringify(Object.fromEntries(names.map((name) => [name, 1])));
+    const sorted = JSON.stringify(Object.fromEntries(names.toReversed().map((name) => [name, 1])));
+    expect(readPlain(text)?.canonical).toBe(sorted);
+  });
+
   it('may be so deep that nothing can be too deep', () => {
     expect(readPlain(nested(32))).toBeDefined();
     expect(readPlain(nested(100_000))).toBeUndefined();
