@@ -1,9 +1,9 @@
 // Contents that are one table of entries by id, as those of both kinds are: what they have in
 // common, and how a change of them is told.
 
-import { mostProblems } from './content.ts';
+import { jsonProblems, mostProblems } from './content.ts';
 import { equal, isObject, type Json, type JsonObject, member, pointerTo } from './json.ts';
-import type { ContentProblem } from './kind.ts';
+import type { ContentProblem, EntryRules } from './kind.ts';
 
 /** The entries of a content that has them under this name; none where it has not. */
 export function entriesOf(content: Json, name: string): JsonObject {
@@ -11,14 +11,8 @@ export function entriesOf(content: Json, name: string): JsonObject {
   return isObject(table) ? table : {};
 }
 
-export interface EntryRules {
-  readonly name: string;
-  /** Says what is wrong with an entry: its code and a sentence. */
-  faultOf(id: string, value: unknown): { code: string; detail: string } | undefined;
-}
-
 /** Finds what is wrong with the shape of JSON that is to be one table of entries. */
-export function shapeProblems(content: Json, rules: EntryRules): readonly ContentProblem[] {
+function shapeProblems(content: Json, rules: EntryRules): readonly ContentProblem[] {
   const { name, faultOf } = rules;
   const wrong = (pointer: string, detail: string): readonly ContentProblem[] => [
     { code: 'wrong_shape', pointer, detail },
@@ -37,6 +31,12 @@ export function shapeProblems(content: Json, rules: EntryRules): readonly Conten
     if (found.length >= mostProblems) break;
   }
   return found;
+}
+
+/** Finds what keeps a value from being one table of entries. */
+export function tableProblems(content: unknown, rules: EntryRules): readonly ContentProblem[] {
+  const problems = jsonProblems(content);
+  return problems.length > 0 ? problems : shapeProblems(content as Json, rules);
 }
 
 const mostNamed = 3;

@@ -14,6 +14,14 @@ export interface ContentProblem {
   readonly detail: string;
 }
 
+/** What a table of entries by id is judged by. */
+export interface EntryRules {
+  /** Of the one member that a content has. */
+  readonly name: string;
+  /** Says what is wrong with an entry: its code and a sentence. */
+  faultOf(id: string, value: unknown): { code: string; detail: string } | undefined;
+}
+
 /** A place that both sides changed, each in its own way. Absent: it is not there on that side. */
 export interface MergeChoice {
   readonly id: string;
@@ -33,6 +41,8 @@ export type Side = 'mine' | 'theirs';
 
 export interface Kind {
   readonly id: string;
+  /** All that `check` asks for beside JSON, where the contents are one table of entries. */
+  readonly table?: EntryRules;
   /** The content of a document in which nothing was done yet. */
   readonly empty: Json;
   /** Finds what keeps a value from being a content of this kind; the first few places only. */

@@ -7,10 +7,9 @@
 //   Nothing of it is decided here: until somebody chooses, what is stored stands.
 // - Ids are data. `__proto__`, `constructor` and `toString` are attributes like any other.
 
-import { jsonProblems } from './content.ts';
-import { describeEntries, entriesOf, shapeProblems } from './entries.ts';
+import { describeEntries, entriesOf, tableProblems } from './entries.ts';
 import { equal, type Json, type JsonObject, member, pointerTo } from './json.ts';
-import type { MergeChoice, MergingKind } from './kind.ts';
+import type { EntryRules, MergeChoice, MergingKind } from './kind.ts';
 
 const name = 'attributes';
 const longestId = 200;
@@ -19,6 +18,8 @@ function faultOf(id: string): { code: string; detail: string } | undefined {
   if (id.length > 0 && id.length <= longestId) return undefined;
   return { code: 'bad_attribute', detail: `An attribute's id has 1 to ${longestId} characters.` };
 }
+
+const table: EntryRules = { name, faultOf };
 
 const attributesOf = (content: Json): JsonObject => entriesOf(content, name);
 
@@ -54,10 +55,8 @@ function choiceOf(id: string, { base, mine, theirs }: Sides): MergeChoice {
 export const record: MergingKind = {
   id: 'record',
   empty: { attributes: {} },
-  check(content) {
-    const problems = jsonProblems(content);
-    return problems.length > 0 ? problems : shapeProblems(content as Json, { name, faultOf });
-  },
+  table,
+  check: (content) => tableProblems(content, table),
   describe: (before, after) => describeEntries(attributesOf(before), attributesOf(after)),
 
   merge(base, mine, theirs) {

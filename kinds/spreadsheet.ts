@@ -5,10 +5,8 @@
 // - No merge: a formula means what the cells around it mean, so cells that two people changed apart
 //   from each other do not make a sheet that either of them meant.
 
-import { jsonProblems } from './content.ts';
-import { describeEntries, entriesOf, shapeProblems } from './entries.ts';
-import type { Json } from './json.ts';
-import type { Kind } from './kind.ts';
+import { describeEntries, entriesOf, tableProblems } from './entries.ts';
+import type { EntryRules, Kind } from './kind.ts';
 
 const cellName = /^[A-Z]{1,3}[1-9][0-9]{0,6}$/;
 /** As in the spreadsheets that people come from. */
@@ -27,14 +25,13 @@ function faultOf(id: string, value: unknown): { code: string; detail: string } |
   return { code: 'bad_cell_value', detail: 'A cell holds a text, a number, true or false.' };
 }
 
+const table: EntryRules = { name: 'cells', faultOf };
+
 export const spreadsheet: Kind = {
   id: 'spreadsheet',
   empty: { cells: {} },
-  check(content) {
-    const problems = jsonProblems(content);
-    if (problems.length > 0) return problems;
-    return shapeProblems(content as Json, { name: 'cells', faultOf });
-  },
+  table,
+  check: (content) => tableProblems(content, table),
   describe: (before, after) =>
-    describeEntries(entriesOf(before, 'cells'), entriesOf(after, 'cells')),
+    describeEntries(entriesOf(before, table.name), entriesOf(after, table.name)),
 };

@@ -78,6 +78,7 @@ export function saveRoutes(database: Database): readonly Route[] {
     body: saveRequest,
     mostBytes: largestBody,
     exact: true,
+    kept: 'content',
     answers: { 200: saveAnswer },
     problems: saveKinds,
   }).handle(async ({ params: { id }, headers, body, principal, textOf }) => {

@@ -13,18 +13,13 @@ export interface Printed {
 const json = 'application/json';
 
 function printReply({ mediaType = json }: Pick<Route, 'mediaType'>, reply: Reply): Printed {
-  const { status, body, text, location, headers } = reply;
-  const isEmpty = body === undefined && text === undefined;
-  const print = () => (mediaType === json ? JSON.stringify(body) : String(body));
-  return {
-    status,
-    headers: {
-      ...headers,
-      ...(location !== undefined && { Location: location }),
-      ...(!isEmpty && { 'Content-Type': `${mediaType}; charset=utf-8` }),
-    },
-    body: isEmpty ? '' : (text ?? print()),
-  };
+  const { status, body, text, location } = reply;
+  const headers: Record<string, string> = { ...reply.headers };
+  if (location !== undefined) headers['Location'] = location;
+  if (body === undefined && text === undefined) return { status, headers, body: '' };
+  headers['Content-Type'] = `${mediaType}; charset=utf-8`;
+  if (text !== undefined) return { status, headers, body: text };
+  return { status, headers, body: mediaType === json ? JSON.stringify(body) : String(body) };
 }
 
 export function printed(
@@ -40,8 +35,16 @@ export function printed(
   };
 }
 
+/** Of these, express knows what a client has already, and says only that. */
+const conditional = ['GET', 'HEAD'];
+
 export function send(response: Response, { status, headers, body }: Printed): void {
-  response.status(status).set(headers);
-  if (body === '') response.end();
-  else response.send(body);
+  response.statusCode = status;
+  for (const name in headers) response.setHeader(name, headers[name] ?? '');
+  if (body !== '' && conditional.includes(response.req.method)) {
+    response.send(body);
+    return;
+  }
+  if (body !== '') response.setHeader('Content-Length', Buffer.byteLength(body));
+  response.end(body);
 }

@@ -6,14 +6,14 @@
 // - One error middleware. What is not a problem is logged whole and answered without a word of it.
 
 import { randomUUID } from 'node:crypto';
-import express, { type ErrorRequestHandler, type Express, type Router } from 'express';
-import helmet from 'helmet';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Database } from '../../persistence/database.ts';
 import type { Readiness } from '../readiness.ts';
 import { printed, send } from './answer.ts';
 import { type Answered, tellAnswered } from './answered.ts';
+import { guardHeaders } from './guard-headers.ts';
 import { healthRoutes } from './health.ts';
 import type { Identify } from './identity.ts';
 import { frame, type Problem, ProblemError, type ProblemKind, problem } from './problem.ts';
@@ -37,9 +37,6 @@ export interface AppOptions {
   /** Asked at the first request behind the start. */
   readonly served: () => Served;
 }
-
-/** Answers are data. A page has a policy of its own. */
-const noContent = { defaultSrc: ["'none'"], frameAncestors: ["'none'"] };
 
 const requestId = /^[A-Za-z0-9._~-]{1,128}$/;
 
@@ -77,19 +74,22 @@ export function createApp(options: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by').set('etag', false).set('query parser', 'simple');
 
-  app.use(tellAnswered(log, options.answered ?? (() => undefined)));
-  app.use(helmet({ contentSecurityPolicy: { useDefaults: false, directives: noContent } }));
+  const tell = tellAnswered(log, options.answered ?? (() => undefined));
+  const headers = guardHeaders();
   app.use((request, response, next) => {
-    const given = request.get('x-request-id') ?? '';
-    const id = requestId.test(given) ? given : randomUUID();
+    tell(request, response);
+    for (const [name, value] of headers) response.setHeader(name, value);
+    const given = request.headers['x-request-id'];
+    const id = typeof given === 'string' && requestId.test(given) ? given : randomUUID();
     response.locals['requestId'] = id;
-    response.set({ 'X-Request-Id': id, 'Cache-Control': 'no-store' });
+    response.setHeader('X-Request-Id', id);
+    response.setHeader('Cache-Control', 'no-store');
     // Decoded it is a character that no text of ours can have.
-    if (!/%00/.test(request.url)) return next();
+    if (!request.url.includes('%00')) return next();
     throw new ProblemError(problem(frame.malformed, 'A path or a query cannot hold NUL.'));
   });
   app.use(routerOf(healthRoutes(readiness), { identify, stopping }));
-  let router: Router | undefined;
+  let router: RequestHandler | undefined;
   app.use((request, response, next) => {
     if (readiness.phase === 'starting') {
       throw new ProblemError(problem(frame.starting, 'The service is not ready yet. Ask /readyz.'));
@@ -98,7 +98,7 @@ export function createApp(options: AppOptions): Express {
       const { routes, database } = served();
       router = routerOf(routes, { identify, stopping, database });
     }
-    router(request, response, next);
+    return router(request, response, next);
   });
   app.use(() => {
     throw new ProblemError(problem(frame.notFound, 'No route has this path.'));

@@ -1,5 +1,5 @@
 // What only the text of JSON shows, and JSON.parse passes over in silence: a member that is there
-// twice, of which the first is lost, and integers whose digits are. input.ts asks for the bodies of
+// twice, of which the first is lost, and integers whose digits are. body.ts asks for the bodies of
 // routes that keep what they are sent.
 //
 // - A text that JSON.stringify would have written has neither, and needs no second look. That is

@@ -68,6 +68,8 @@ interface Description<S extends Access> {
   readonly mostBytes?: number;
   /** A body of which JSON.parse would lose something is refused: members twice, long integers. */
   readonly exact?: boolean;
+  /** With `exact`: the member that a handler gets as PlainJson where it is written plainly. */
+  readonly kept?: string;
 }
 
 interface Declared<

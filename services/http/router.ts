@@ -1,5 +1,5 @@
-// The route table as an express router: for each route who may call it, then what was sent, then
-// the handler, then the answer.
+// The route table as a middleware of express: for each route who may call it, then what was sent,
+// then the handler, then the answer.
 //
 // - In this order: a stranger learns nothing of the schemas, and no body is read before it is known
 //   whose it is.
@@ -7,15 +7,17 @@
 // - The signal of a handler is aborted when its client is gone before the answer.
 
 import { isIP } from 'node:net';
-import { type Request, type Response, Router } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import type { Database } from '../../persistence/database.ts';
-import type { Tx } from '../../persistence/transaction.ts';
 import { printed, send } from './answer.ts';
+import { type Body, bodyReader } from './body.ts';
+import { type About, HandlerContext } from './context.ts';
 import { handleOnce, keyHeader, readKey } from './idempotency.ts';
 import { type Identify, insufficientScope, unauthenticated } from './identity.ts';
-import { bodyReader, readParameters } from './input.ts';
+import { readParameters } from './input.ts';
+import { matcherOf, type Params } from './match.ts';
 import { frame, ProblemError, problem } from './problem.ts';
-import { isProblem, type Principal, type Route } from './route.ts';
+import { type AnswerRoute, isProblem, type Route } from './route.ts';
 import { readLastEventId, sendEvents } from './sse.ts';
 
 export interface RouterOptions {
@@ -51,76 +53,71 @@ async function admit(route: Route, request: Request, identify: Identify) {
   throw new ProblemError(insufficientScope(scope));
 }
 
-function goneSignal(response: Response): AbortSignal {
-  const gone = new AbortController();
-  response.once('close', () => {
-    if (!response.writableFinished) gone.abort();
-  });
-  return gone.signal;
+type Handler = (request: Request, response: Response, params: Params) => Promise<void>;
+
+interface Once {
+  readonly about: About;
+  readonly body: Body;
+  readonly key: string | undefined;
 }
 
-function handlerOf(route: Route, { identify, database, stopping }: RouterOptions) {
+function handledOnce(route: AnswerRoute, database: Database | undefined, given: Once) {
+  if (!database) throw new Error('an idempotent route needs a database');
+  const { about, body, key } = given;
+  const { requestId, principal, input } = about;
+  const request = { ...input, body: body.given };
+  const asked = { route, requestId, key, principal: principal?.sub ?? '', request };
+  return handleOnce(database, asked, (tx) => route.handle(new HandlerContext(about, body, tx)));
+}
+
+/** Nothing here is held by a closure: bodies are large, and an answer takes its time. */
+function handlerOf(route: Route, { identify, database, stopping }: RouterOptions): Handler {
   const readBody = bodyReader(route);
-  return async (request: Request, response: Response): Promise<void> => {
+  return async (request, response, params) => {
     response.locals['route'] = route.path;
     const principal = await admit(route, request, identify);
     response.locals['principal'] = principal?.sub;
-    const input = readParameters(route, request);
+    const input = readParameters(route, request, params);
     const requestId = String(response.locals['requestId']);
-    const gone = goneSignal(response);
-    const context = {
-      ...input,
-      requestId,
-      // A route with a scope has one, which the types of `route` say.
-      principal: principal as Principal & undefined,
-      signal: gone,
-      tx: undefined,
-    };
+    const about = { input, requestId, principal, response };
     if ('events' in route) {
       const lastEventId = readLastEventId(request.headers['last-event-id']);
-      const { value: body, textOf } = await readBody(request, response);
-      const signal = AbortSignal.any([gone, stopping]);
-      const opened = await route.open({ ...context, body, textOf, signal, lastEventId });
+      const context = new HandlerContext(about, await readBody(request, response));
+      const signal = AbortSignal.any([context.signal, stopping]);
+      const opened = await route.open({ ...context, signal, lastEventId });
       if (isProblem(opened)) return send(response, printed(route, opened, requestId));
       return await sendEvents(request, response, opened, {
         signal,
         isStopping: () => stopping.aborted,
       });
     }
-    const key = route.idempotent ? readKey(request.headers[keyHeader]) : undefined;
-    const { value: body, textOf } = await readBody(request, response);
-    if (!route.idempotent) {
-      const reply = await route.handle({ ...context, body, textOf });
-      return send(response, printed(route, reply, requestId));
+    if (route.idempotent) {
+      const key = readKey(request.headers[keyHeader]);
+      const body = await readBody(request, response);
+      return send(response, await handledOnce(route, database, { about, body, key }));
     }
-    if (!database) throw new Error('an idempotent route needs a database');
-    const asked = {
-      route,
-      requestId,
-      key,
-      principal: principal?.sub ?? '',
-      request: { ...input, body: request.body },
-    };
-    const handle = (tx: Tx) => route.handle({ ...context, body, textOf, tx });
-    send(response, await handleOnce(database, asked, handle));
+    const reply = await route.handle(new HandlerContext(about, await readBody(request, response)));
+    send(response, printed(route, reply, requestId));
   };
 }
 
-export function routerOf(table: readonly Route[], options: RouterOptions): Router {
-  const router = Router({ caseSensitive: true, strict: true });
-  const methods = new Map<string, string[]>();
-  for (const route of table) {
-    const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1');
-    router[route.method](path, handlerOf(route, options));
-    methods.set(path, [...(methods.get(path) ?? []), route.method.toUpperCase()]);
+export function routerOf(table: readonly Route[], options: RouterOptions): RequestHandler {
+  const handlers = new Map(table.map((route) => [route, handlerOf(route, options)]));
+  const match = matcherOf(table);
+  function find({ method, path }: Request) {
+    try {
+      return match(method, path);
+    } catch (error) {
+      if (!(error instanceof URIError)) throw error;
+      throw new ProblemError(problem(frame.malformed, 'The path has half an escape in it.'));
+    }
   }
-  for (const [path, known] of methods) {
-    router.all(path, () => {
-      const allow = known.toSorted().join(', ');
-      throw new ProblemError(
-        problem(frame.methodNotAllowed, `It has ${allow}.`, { headers: { Allow: allow } }),
-      );
-    });
-  }
-  return router;
+  return (request, response, next) => {
+    const found = find(request);
+    if (!found) return next();
+    if (found.route) return handlers.get(found.route)?.(request, response, found.params);
+    const allow = found.allow.join(', ');
+    const headers = { Allow: allow };
+    throw new ProblemError(problem(frame.methodNotAllowed, `It has ${allow}.`, { headers }));
+  };
 }

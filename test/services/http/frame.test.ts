@@ -1,8 +1,11 @@
 // What every route does with what is wrong about a request, before its handler sees it.
 
+import { EventEmitter, once } from 'node:events';
 import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import type { Answered } from '../../../services/http/answered.ts';
 import { many } from '../../../services/http/input.ts';
 import { problem, problemKind } from '../../../services/http/problem.ts';
 import { type Route, route } from '../../../services/http/route.ts';
@@ -279,6 +282,97 @@ describe('a route', () => {
     expect(poor.headers.get('www-authenticate')).toBe(
       'Bearer realm="fencepost", error="insufficient_scope", scope="metrics:read"',
     );
+  });
+});
+
+describe('the signal of a handler', () => {
+  it('is aborted for who asks for it when the client is gone already', async () => {
+    const events = new EventEmitter();
+    const late = route({
+      method: 'get',
+      path: '/v1/late',
+      scope: 'public',
+      summary: 'Wait until the client is gone',
+      answers: { 204: z.undefined() },
+    }).handle(async (context) => {
+      events.emit('asked');
+      await once(events, 'answered');
+      events.emit('seen', context.signal.aborted);
+      return { status: 204, body: undefined };
+    });
+    const answered = () => events.emit('answered');
+    const { url } = await openApi({ database: database(), routes: [late], answered });
+    const [asked, seen] = [once(events, 'asked'), once(events, 'seen')];
+    const gone = new AbortController();
+    const request = fetch(`${url}/v1/late`, { signal: gone.signal });
+    await asked;
+    gone.abort();
+    await expect(request).rejects.toThrow('aborted');
+    expect(await seen).toEqual([true]);
+  });
+});
+
+describe('a body', () => {
+  const body = value('["\u00e4"]');
+  const inPieces = () =>
+    new ReadableStream({
+      start(controller) {
+        for (const byte of Buffer.from(body)) controller.enqueue(new Uint8Array([byte]));
+        controller.close();
+      },
+    });
+
+  it.each<[string, BodyInit, string, Readonly<Record<string, string>>]>([
+    ['of a known length', body, 'application/json', {}],
+    ['that says its character set', body, 'Application/JSON; charset=UTF-8', {}],
+    ['that says it in quotes', body, 'application/json;charset="utf-8"', {}],
+    ['that begins with a byte order mark', `\ufeff${body}`, 'application/json', {}],
+    ['whose end is not known', inPieces(), 'application/json', {}],
+    ['that is compressed', gzipSync(body), 'application/json', { 'content-encoding': 'gzip' }],
+  ])('is read: one %s', async (_, sent, type, headers) => {
+    const { url } = await api();
+    const answer = await fetch(`${url}/v1/echo/a`, {
+      method: 'PUT',
+      headers: {
+        authorization: `Bearer ${await tokenOf('ada')}`,
+        'content-type': type,
+        ...headers,
+      },
+      body: sent,
+      duplex: 'half',
+    } as RequestInit);
+    expect(await answer.json()).toMatchObject({ body: ['\u00e4'], sub: 'ada' });
+  });
+
+  it.each([
+    ['is no UTF-8', Buffer.from('{"value":"\xff"}', 'latin1'), 'malformed_json'],
+    ['ends in the middle', '{"value":', 'malformed_json'],
+    ['is empty', '', 'invalid_request'],
+  ])('is refused where it %s', async (_, sent, code) => {
+    const { url } = await api();
+    const authorization = `Bearer ${await tokenOf('ada')}`;
+    const headers = { authorization, 'content-type': 'application/json' };
+    const answer = await fetch(`${url}/v1/echo/a`, { method: 'PUT', headers, body: sent });
+    expect(await answer.json()).toMatchObject({ code });
+  });
+
+  it('that stops coming in the middle is no request', async () => {
+    const heard = new EventEmitter();
+    const answered = (answer: Answered) => heard.emit('answered', answer);
+    const { url } = await openApi({ database: database(), routes, answered });
+    const over = once(heard, 'answered');
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    const token = await tokenOf('ada');
+    const head = ['PUT /v1/echo/a HTTP/1.1', 'host: x', `authorization: Bearer ${token}`];
+    const sent = [
+      ...head,
+      'content-type: application/json',
+      'content-length: 100',
+      '',
+      '{"value":',
+    ];
+    socket.write(sent.join('\r\n'), () => socket.destroy());
+    expect(await over).toMatchObject([{ route: '/v1/echo/{name}', status: 499 }]);
   });
 });
 
