@@ -14,6 +14,7 @@ import type { Scenario } from '../test/support/sweep/scenario.ts';
 import { spread, sweepScenario } from '../test/support/sweep/sweep.ts';
 import { sweepTable } from '../test/support/sweep/table.ts';
 import { startThrowawayPostgres } from '../test/support/throwaway-postgres.ts';
+import { isMistakenArgument } from './mistaken-arguments.ts';
 
 const lanes = Number(process.env['CRASH_SWEEP_LANES'] ?? 4);
 
@@ -21,7 +22,7 @@ function progress(done: number, all: number): void {
   if (done % 50 === 0 || done === all) process.stderr.write(`${done} of ${all} points\n`);
 }
 
-async function walk(scenario: Scenario, count: number, mutant?: string): Promise<boolean> {
+async function walk({ scenario, count, mutant }: Order): Promise<boolean> {
   const server = await startThrowawayPostgres();
   try {
     const swept = await sweepScenario({
@@ -39,23 +40,52 @@ async function walk(scenario: Scenario, count: number, mutant?: string): Promise
   }
 }
 
-const { positionals, values } = parseArgs({
-  allowPositionals: true,
-  options: { mutant: { type: 'string' } },
-});
-const [machine = '', count = 'all'] = positionals;
-const scenario = scenarios.find((each) => each.machine === machine);
-const isKnown = values.mutant === undefined || scenario?.mutants.includes(values.mutant);
-const asked = count === 'all' ? Number.POSITIVE_INFINITY : Number(count);
-if (scenario && isKnown && asked > 0 && lanes > 0) {
-  process.exitCode = (await walk(scenario, asked, values.mutant)) ? 0 : 1;
+interface Order {
+  readonly scenario: Scenario;
+  readonly count: number;
+  readonly mutant: string | undefined;
+}
+
+/** What is asked for, or undefined where there is no such thing. */
+function read(args: readonly string[]): Order | undefined {
+  const { positionals, values } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { mutant: { type: 'string' } },
+  });
+  const [machine = '', all = 'all', ...more] = positionals;
+  const scenario = scenarios.find((each) => each.machine === machine);
+  const count = all === 'all' ? Number.POSITIVE_INFINITY : Number(all);
+  const { mutant } = values;
+  const isKnown = mutant === undefined || scenario?.mutants.includes(mutant);
+  if (!scenario || !isKnown || !(count > 0) || more.length > 0) return undefined;
+  return { scenario, count, mutant };
+}
+
+const usage = `npm run crash-sweep -- <machine> [<count>] [--mutant <name>]
+${scenarios
+  .map(
+    ({ machine, mutants }) =>
+      `  ${machine}, with the mutants ${mutants.map((name) => `'${name}'`).join(', ')}`,
+  )
+  .join('\n')}`;
+
+function readOrExplain(): Order | undefined {
+  try {
+    const order = read(process.argv.slice(2));
+    if (!order) console.error(usage);
+    return order;
+  } catch (error) {
+    if (!isMistakenArgument(error)) throw error;
+    console.error(`${error.message}\n\n${usage}`);
+    return undefined;
+  }
+}
+
+const order = readOrExplain();
+if (lanes > 0) {
+  process.exitCode = order && (await walk(order)) ? 0 : 1;
 } else {
-  const names = scenarios.map(
-    (each) =>
-      `  ${each.machine}, with the mutants ${each.mutants.map((name) => `'${name}'`).join(', ')}`,
-  );
-  console.error(
-    `npm run crash-sweep -- <machine> [<count>] [--mutant <name>]\n${names.join('\n')}`,
-  );
+  console.error('CRASH_SWEEP_LANES is how many points are tried at once: 1 or more');
   process.exitCode = 1;
 }

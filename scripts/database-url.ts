@@ -5,9 +5,12 @@
 import { databaseUrl } from '../persistence/embedded-postgres.ts';
 import { findDatabase, noDatabase } from './find-database.ts';
 
-const [name] = process.argv.slice(2);
+const [name, ...more] = process.argv.slice(2);
 const url = await findDatabase();
-if (url) {
+if (more.length > 0 || name?.startsWith('-')) {
+  console.error('npm run -s database-url -- [<name of a database>]');
+  process.exitCode = 1;
+} else if (url) {
   console.log(name === undefined ? url : databaseUrl(url, name));
 } else {
   console.error(noDatabase);

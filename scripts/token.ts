@@ -7,6 +7,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { openOwnKeys } from '../services/http/own-keys.ts';
 import { allScopes, isScope } from '../services/http/scopes.ts';
+import { isMistakenArgument } from './mistaken-arguments.ts';
 
 const usage = `npm run token -- --sub <who> --scopes <a,b,…|all> [--days <1 to 365>]
 
@@ -36,9 +37,7 @@ try {
   const keys = await openOwnKeys(resolve('.fencepost'));
   console.log(await keys.sign(token));
 } catch (error) {
-  // What parseArgs throws is a TypeError with a code of its own.
-  const code = error instanceof TypeError ? (error as NodeJS.ErrnoException).code : undefined;
-  if (!(error instanceof UsageError) && !code?.startsWith('ERR_PARSE_ARGS')) throw error;
-  console.error(`${(error as Error).message}\n\n${usage}`);
+  if (!(error instanceof UsageError) && !isMistakenArgument(error)) throw error;
+  console.error(`${error.message}\n\n${usage}`);
   process.exitCode = 1;
 }

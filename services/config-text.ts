@@ -134,6 +134,12 @@ Made by \`npm run configuration\` of the schema that the service checks its envi
 them. All are environment variables. They are checked at start, and every mistake is told at once, by the
 variable's name and without its value. An empty variable counts as absent.
 
+They are not read from a file by themselves. \`.env.example\` has them all; with a copy of it as \`.env\`:
+
+\`\`\`
+npm run prestart && node --env-file=.env --enable-source-maps dist/server.js
+\`\`\`
+
 ${groups
   .map((each) => `## ${each}\n\n${markdownTable(head, namesOf(each).map(row))}\n`)
   .join('\n')}`;
@@ -150,5 +156,5 @@ export function envExample(): string {
       return [`# ${is}${without}`.replaceAll('`', ''), `#${name}=${value}`, ''];
     }),
   ]);
-  return `# Made by \`npm run configuration\`. Start with it: node --env-file=.env --import tsx server.ts\n\n${lines.join('\n')}`;
+  return `# Made by \`npm run configuration\`. docs/configuration.md says how to start with it.\n\n${lines.join('\n')}`;
 }

@@ -44,6 +44,9 @@ const address = (protocols: readonly string[]) =>
     })
     .optional();
 
+const oneOf = <const Word extends string>(words: readonly Word[]) =>
+  z.enum(words, `must be one of ${words.join(', ')}`);
+
 interface Beating {
   readonly LEASE_MS: number;
   readonly HEARTBEAT_MS?: number | undefined;
@@ -108,20 +111,20 @@ export const variables = z.object({
   AUTH_JWKS_URL: address(['https:', 'http:']),
   AUTH_ISSUER: z.string().optional(),
   AUTH_AUDIENCE: z.string().optional(),
-  AUTH_ALGORITHM: z.enum(signatures).optional(),
+  AUTH_ALGORITHM: oneOf(signatures).optional(),
   PLAN_LEASE_MS: millisecondsFrom(1000, 120_000),
   PLAN_CONCURRENCY: whole({ fallback: 5, least: 1, most: 1000 }),
   TOOL_TIMEOUT_MS: millisecondsFrom(10, 15_000),
-  FOUR_EYES: z.enum(['never', 'high-risk', 'always']).default('high-risk'),
+  FOUR_EYES: oneOf(['never', 'high-risk', 'always']).default('high-risk'),
   PREVIEW_TIMEOUT_MS: whole({ fallback: 10_000, least: 100, most: 60_000 }),
   PREVIEW_LOCK_TIMEOUT_MS: whole({ fallback: 500, least: 1, most: 60_000 }),
-  BRANCHES: z.enum(['postgres', 'neon', 'none']).optional(),
+  BRANCHES: oneOf(['postgres', 'neon', 'none']).optional(),
   NEON_API_KEY: z.string().optional(),
   NEON_PROJECT_ID: z.string().optional(),
   NEON_API_URL: address(['https:', 'http:']),
   OPERATION_LEASE_MS: millisecondsFrom(10_000, 120_000),
   OPERATION_DEADLINE_MS: millisecondsFrom(1000, 1_800_000),
-  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug']).default('info'),
+  LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug']).default('info'),
 });
 
 const environment = variables

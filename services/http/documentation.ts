@@ -1,6 +1,7 @@
 // The API's documentation, served by the service itself: the document at /openapi.json, and Swagger
 // UI over it at /docs.
 //
+// - Who opens the service's address in a browser is led to /docs.
 // - Nothing comes from another host. The policy allows scripts and styles of this origin only.
 // - They are for everybody: what a route takes is no secret, and a token is needed to call it.
 
@@ -94,6 +95,14 @@ export function documentationRoutes(table: readonly Route[]): readonly Route[] {
       document ??= openapi(table);
       return { status: 200, body: document as { openapi: '3.1.0' } };
     }),
+    route({
+      method: 'get',
+      path: '/',
+      scope: 'public',
+      summary: 'Lead to the documentation',
+      mediaType: 'text/plain',
+      answers: { 302: z.string() },
+    }).handle(async () => ({ status: 302, body: 'The API is at /docs.\n', location: '/docs' })),
     asset('/docs', 'text/html', async () => page),
     asset('/docs/start.js', 'text/javascript', async () => start),
     fromSwagger('swagger-ui.css', 'text/css'),

@@ -26,9 +26,7 @@ it('saves what is typed, and says so', async () => {
     "globalThis.id = new URL(location.href).searchParams.get('document');",
     `globalThis.authorization = ${authorization};`,
   ];
-  const text = example
-    .replace("'https://docs.example'", 'location.origin')
-    .concat("line.dataset.loaded = 'yes';\n");
+  const text = `${example}line.dataset.loaded = 'yes';\n`;
   const body = await bundledText(given.join('\n') + text);
   const { gateway, id, stored } = await openEditing(
     database(),

@@ -18,15 +18,8 @@ const surroundings = `
   declare const id: string, authorization: string;
   declare const dialog: HTMLDialogElement, field: HTMLInputElement, line: HTMLElement;
 `;
-const hook = `
-  import { useCallback, useEffect, useState, useSyncExternalStore } from 'react';
-  import { type DocumentSession, type OpenOptions, openDocument } from 'fencepost/client';
-`;
-const kit = `
-  import { type OpenOptions, openDocument } from 'fencepost/client';
-  import { fakeBrowser, manualClock, scriptedServer, wireServer } from 'fencepost/client/testing';
-  import { record } from 'fencepost/kinds/record';
-  declare const options: OpenOptions;
+const around = `
+  declare const options: import('fencepost/client').OpenOptions;
 `;
 
 const entries = {
@@ -45,8 +38,8 @@ describe('the examples', () => {
     const [react = '', ...more] = blocks('tsx');
     expect([others, more, blocks('svelte').length]).toEqual([[], [], 1]);
     writeFileSync(join(folder, 'plain.ts'), surroundings + plain);
-    writeFileSync(join(folder, 'react.tsx'), hook + react);
-    writeFileSync(join(folder, 'test.ts'), kit + test);
+    writeFileSync(join(folder, 'react.tsx'), react);
+    writeFileSync(join(folder, 'test.ts'), test + around);
     const paths = Object.fromEntries(
       Object.entries(entries).map(([name, file]) => [`fencepost/${name}`, [`../../../${file}`]]),
     );

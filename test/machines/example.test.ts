@@ -9,11 +9,13 @@ import { isNullable, kindOfDeclared } from '../../machines/kind-of.ts';
 import { type Machine, statusMachine } from '../../machines/status-machine.ts';
 import * as vocabulary from '../../machines/vocabulary.ts';
 import { sqlTypes } from '../../persistence/print.ts';
+import { declaredArrows } from '../support/declared.ts';
+import { type MachineEntry, moments } from '../support/machines.ts';
+import { arrowsTaken, reachable } from '../support/reachable.ts';
 
 const page = readFileSync(new URL('../../docs/add-a-machine.md', import.meta.url), 'utf8');
-const [declaration = '', migration = ''] = [...page.matchAll(/^```ts\n(.*?)^```/gms)].map(
-  ([, code = '']) => code,
-);
+const blocks = [...page.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code = '']) => code);
+const [declaration = '', migration = '', births = ''] = blocks;
 
 /** The declaration uses no types, so without its imports it is the body of a function. */
 function declared(): Machine {
@@ -23,11 +25,28 @@ function declared(): Machine {
   return make(...Object.values(names));
 }
 
+/** What the page says of the machine for the generated suites. */
+function listed(machine: Machine): MachineEntry {
+  const body = births.replaceAll(/: (Values|MachineEntry) =/g, ' =');
+  return new Function('exportRequest', 'early', `${body}; return entry;`)(machine, moments.early);
+}
+
 describe('docs/add-a-machine.md', () => {
   it('declares a machine without a mistake', () => {
     const machine = checkMachine(declared());
     expect(machine.id).toBe('export');
     expect(arrowsOf(machine)).toHaveLength(8);
+  });
+
+  it('lists it for the generated suites so that they reach every arrow', () => {
+    const machine = declared();
+    const places = reachable(listed(machine));
+    expect(arrowsTaken(machine, places)).toEqual(declaredArrows(machine));
+  });
+
+  it('has no line that the house style refuses', () => {
+    const lines = blocks.join('').split('\n');
+    expect(lines.filter((line) => line.length > 100)).toEqual([]);
   });
 
   it('imports what it uses, from where it is', () => {

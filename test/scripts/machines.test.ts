@@ -3,6 +3,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { machines } from '../../machines/all.ts';
 import type { Machine } from '../../machines/status-machine.ts';
 import type { Database } from '../../persistence/database.ts';
 import { startChild } from '../support/child.ts';
@@ -81,6 +82,7 @@ it('explains what it cannot do, and exits 1', async () => {
   ]);
   for (const { code } of [nowhere, unknown, nothing, other]) expect(code).toBe(1);
   expect(nowhere.output).toMatch(/^DATABASE_URL is not set/);
-  const usage = 'npm run machines -- contract|restore <id>, one of: outbox, proposal, dbops\n';
+  const ids = machines.map(({ id }) => id).join(', ');
+  const usage = `npm run machines -- contract|restore <id>, one of: ${ids}\n`;
   expect([unknown.output, nothing.output, other.output]).toEqual([usage, usage, usage]);
 });

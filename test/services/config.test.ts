@@ -89,6 +89,13 @@ describe('readConfig', () => {
     expect(() => readConfig({ ...auth, AUTH_ALGORITHM: 'HS256' })).toThrow('AUTH_ALGORITHM');
   });
 
+  it('says which words a variable may be', () => {
+    const mistaken = { FOUR_EYES: 'maybe', LOG_LEVEL: 'loud' };
+    expect(() => readConfig(mistaken)).toThrow(
+      /FOUR_EYES: must be one of never, high-risk, always\n.*LOG_LEVEL: must be one of fatal/,
+    );
+  });
+
   it('listens elsewhere only where it is told an address', () => {
     expect(readConfig({ HOST: '::' })).toMatchObject({ host: '::' });
     expect(() => readConfig({ HOST: 'example.com' })).toThrow('HOST: must be an IP address');

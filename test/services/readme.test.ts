@@ -14,7 +14,7 @@ const readme = blocksOf('README.md');
 const plans = blocksOf('docs/proposals.md');
 
 /** Blocks that other tests run, or that are a picture. */
-const elsewhere = [/^npm ci && npm start\nnpm test\n$/, /┌─+ process/, /^npm run demo:crash\n$/];
+const elsewhere = [/^npm ci && npm start\n$/, /┌─+ process/, /^npm run demo:crash\n$/];
 /** The demonstration by hand, which test/server.test.ts plays. */
 const byHand = [/^node -e .*2525/, /^kill -9 \$\(node -p /];
 

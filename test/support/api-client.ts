@@ -67,6 +67,7 @@ export function apiClient({ url, routes, token: usual }: ApiClientOptions) {
     const { body, headers, token = usual } = sent;
     const response = await fetch(url + path, {
       method,
+      redirect: 'manual',
       headers: {
         ...(token !== null && { authorization: `Bearer ${token}` }),
         ...(body !== undefined && { 'content-type': 'application/json' }),

@@ -3,7 +3,9 @@
 
 import { inMemory } from '../../machines/in-memory.ts';
 import { isNullable } from '../../machines/kind-of.ts';
+import type { Machine } from '../../machines/status-machine.ts';
 import { type Place, reach, type Snapshot } from './graph.ts';
+import { arrowTaken } from './judge.ts';
 import type { MachineEntry, Values } from './machines.ts';
 import { eventSamples } from './samples.ts';
 
@@ -35,4 +37,13 @@ export function reachable(entry: MachineEntry): readonly Place[] {
   return entry.births.flatMap((birth) =>
     reach(inMemory(entry.machine, bornRow(entry, birth)), bounds),
   );
+}
+
+/** The arrows that are taken on the way through these states, each once. */
+export function arrowsTaken(machine: Machine, places: readonly Place[]): readonly string[] {
+  const taken = places.flatMap(({ snapshot, sent }) => {
+    const row = { ...snapshot.context, status: snapshot.value };
+    return sent.flatMap(({ event }) => arrowTaken(machine, row, event) ?? []);
+  });
+  return [...new Set(taken)].sort();
 }

@@ -58,6 +58,8 @@ describe('the documentation', () => {
     });
     const document = await api.get('/openapi.json', { token: null });
     expect(document.body).toMatchObject({ openapi: '3.1.0', paths: { '/v1/deliveries': {} } });
+    const way = await api.get('/', { token: null });
+    expect([way.status, way.headers.get('location')]).toEqual([302, '/docs']);
     const page = await api.get('/docs', { token: null });
     const policy = page.headers.get('content-security-policy');
     expect(policy).toContain("default-src 'none'");

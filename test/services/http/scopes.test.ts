@@ -62,6 +62,7 @@ const decided: Readonly<Record<string, string>> = {
   'GET /metrics': 'metrics:read',
   'GET /dev/mailbox': 'local',
   'GET /openapi.json': 'public',
+  'GET /': 'public',
   'GET /docs': 'public',
   'GET /docs/start.js': 'public',
   'GET /docs/swagger-ui.css': 'public',
