@@ -96,10 +96,11 @@ async function ownDatabase(self: Process): Promise<string> {
 }
 
 async function openOurDatabase(self: Process, url: string, limits: Limits): Promise<Database> {
-  const { log, shutdown } = self;
+  const { config, log, shutdown } = self;
   const database = await openDatabase({
     url,
     limits,
+    connections: config.connections,
     onError: (error) => log.warn({ err: error }, 'an idle connection was lost'),
   });
   shutdown.defer('database', database.close);

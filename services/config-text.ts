@@ -29,6 +29,10 @@ const texts: Readonly<Record<keyof typeof variables.shape, Text>> = {
     is: 'A Postgres of version 15 or later. Any number of processes may share it.',
     absent: 'the embedded Postgres',
   },
+  CONNECTIONS: {
+    group: where,
+    is: 'Connections to it at most; one that listens, and one a branch operation, come on top.',
+  },
   LOG_LEVEL: { group: where, is: 'How much is logged.' },
   AUTH_JWKS_URL: {
     group: who,

@@ -94,6 +94,7 @@ export const variables = z.object({
   HOST: z.union([z.ipv4(), z.ipv6()], 'must be an IP address').default(host),
   PORT: whole({ fallback: 3000, least: 0, most: 65_535 }),
   DATABASE_URL: address(['postgres:', 'postgresql:']),
+  CONNECTIONS: whole({ fallback: 10, least: 1, most: 1000 }),
   SMTP_URL: address(['smtp:', 'smtps:']),
   MAIL_FROM: z
     .email({ pattern: z.regexes.html5Email, error: 'must be one mail address' })
@@ -203,6 +204,7 @@ const environment = variables
     },
     operationLeaseMs: env.OPERATION_LEASE_MS,
     operationDeadlineMs: env.OPERATION_DEADLINE_MS,
+    connections: env.CONNECTIONS,
     logLevel: env.LOG_LEVEL,
   }));
 

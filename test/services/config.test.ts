@@ -21,6 +21,7 @@ describe('readConfig', () => {
       concurrency: 20,
       batch: 500,
       planLeaseMs: 120_000,
+      connections: 10,
       planConcurrency: 5,
       toolTimeoutMs: 15_000,
       fourEyes: 'high-risk',
