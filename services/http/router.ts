@@ -16,7 +16,7 @@ import { type Identify, insufficientScope, unauthenticated } from './identity.ts
 import { bodyReader, readParameters } from './input.ts';
 import { frame, ProblemError, problem } from './problem.ts';
 import { isProblem, type Principal, type Route } from './route.ts';
-import { readLastEventId, sendEvents } from './sse.ts';
+import { readLastEventId, sendEvents, streamSignal } from './sse.ts';
 
 export interface RouterOptions {
   readonly identify: Identify;
@@ -56,6 +56,8 @@ function goneSignal(response: Response): AbortSignal {
   response.once('close', () => {
     if (!response.writableFinished) gone.abort();
   });
+  // It may have gone while it was asked who it is.
+  if (response.destroyed) gone.abort();
   return gone.signal;
 }
 
@@ -79,7 +81,7 @@ function handlerOf(route: Route, { identify, database, stopping }: RouterOptions
     if ('events' in route) {
       const lastEventId = readLastEventId(request.headers['last-event-id']);
       const { value: body, textOf } = await readBody(request, response);
-      const signal = AbortSignal.any([gone, stopping]);
+      const signal = streamSignal(response, stopping);
       const opened = await route.open({ ...context, body, textOf, signal, lastEventId });
       if (isProblem(opened)) return send(response, printed(route, opened, requestId));
       return await sendEvents(request, response, opened, {
