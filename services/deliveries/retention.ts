@@ -66,13 +66,20 @@ export function startRetention(options: RetentionOptions): Turns<Deleted> {
 
   async function deleteAll(closing: AbortSignal): Promise<Deleted> {
     const counts: Record<string, number> = {};
+    const errors: unknown[] = [];
     for (const [what, deleteBatch] of Object.entries(batches)) {
-      let deleted = limit;
-      while (deleted === limit && !closing.aborted) {
-        deleted = await transaction(database, deleteBatch);
-        counts[what] = (counts[what] ?? 0) + deleted;
+      try {
+        let deleted = limit;
+        while (deleted === limit && !closing.aborted) {
+          deleted = await transaction(database, deleteBatch);
+          counts[what] = (counts[what] ?? 0) + deleted;
+        }
+      } catch (error) {
+        // It may fail each time. The others are not kept from theirs.
+        errors.push(error);
       }
     }
+    if (errors.length > 0) throw new AggregateError(errors, 'not all that is over was deleted');
     return counts;
   }
 
