@@ -47,7 +47,7 @@ async function admit(route: Route, request: Request, identify: Identify) {
   }
   const identified = await identify(request.headers.authorization);
   if ('fault' in identified) throw new ProblemError(unauthenticated(identified.fault));
-  if (identified.principal.scopes.has(scope)) return identified.principal;
+  if (identified.principal.scopes.has(scope)) return identified;
   throw new ProblemError(insufficientScope(scope));
 }
 
@@ -65,7 +65,7 @@ function handlerOf(route: Route, { identify, database, stopping }: RouterOptions
   const readBody = bodyReader(route);
   return async (request: Request, response: Response): Promise<void> => {
     response.locals['route'] = route.path;
-    const principal = await admit(route, request, identify);
+    const { principal, expiresAt } = (await admit(route, request, identify)) ?? {};
     response.locals['principal'] = principal?.sub;
     const input = readParameters(route, request);
     const requestId = String(response.locals['requestId']);
@@ -81,7 +81,7 @@ function handlerOf(route: Route, { identify, database, stopping }: RouterOptions
     if ('events' in route) {
       const lastEventId = readLastEventId(request.headers['last-event-id']);
       const { value: body, textOf } = await readBody(request, response);
-      const signal = streamSignal(response, stopping);
+      const signal = streamSignal(response, stopping, expiresAt);
       const opened = await route.open({ ...context, body, textOf, signal, lastEventId });
       if (isProblem(opened)) return send(response, printed(route, opened, requestId));
       return await sendEvents(request, response, opened, {

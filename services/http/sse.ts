@@ -7,6 +7,7 @@
 //   Nothing is written behind the end: Node takes that for a mistake that ends the process.
 // - A slow client is waited for, never buffered without end: the next event is asked for only when
 //   the socket has taken the last one.
+// - A stream ends with the token that it was asked for by: whoever comes back needs a valid one.
 // - When the service stops the stream ends with a `retry:`, so that the clients of a process come
 //   back spread over some seconds.
 // - However a stream ends, its signal is aborted then, and nothing of it is left: no timer, no
@@ -21,6 +22,7 @@ import { eventStream, type StreamEvent } from './route.ts';
 const heartbeatMs = 15_000;
 const retryMs = 2000;
 const spreadMs = 5000;
+const longestTimerMs = 2 ** 31 - 1;
 const lastIdPattern = /^[\x21-\x7e]{1,255}$/;
 
 /** Proxies must neither collect events nor compress them. */
@@ -41,15 +43,21 @@ export function readLastEventId(given: string | readonly string[] | undefined): 
 }
 
 /**
- * The signal of a stream: aborted when the service stops, and once the answer is over, however that
- * came. Not `AbortSignal.any`: a signal that lives as long as the process keeps something of each
+ * The signal of a stream: aborted when the service stops, when its time is over (in milliseconds
+ * since 1970), and once the answer is over, however that came. Not `AbortSignal.any`: a signal that lives as long as the process keeps something of each
  * that is made of it.
  */
-export function streamSignal(response: Response, stopping: AbortSignal): AbortSignal {
+export function streamSignal(
+  response: Response,
+  stopping: AbortSignal,
+  until = Number.POSITIVE_INFINITY,
+): AbortSignal {
   const over = new AbortController();
   const end = () => over.abort();
   stopping.addEventListener('abort', end);
+  const timer = setTimeout(end, Math.min(Math.max(0, until - Date.now()), longestTimerMs));
   response.once('close', () => {
+    clearTimeout(timer);
     stopping.removeEventListener('abort', end);
     end();
   });

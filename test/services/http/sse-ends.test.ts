@@ -125,6 +125,15 @@ describe('a stream that has ended', () => {
   });
 });
 
+describe('a stream', () => {
+  it('ends with the token that it was asked for by', async () => {
+    const expiresAt = Date.now() + 1;
+    const { url } = await served({ open: () => undefined, isEndless: true, expiresAt });
+    const response = await fetch(`${url}/v1/ticks`, { headers: await authorized() });
+    expect(await response.text()).toMatch(/^retry:/);
+  });
+});
+
 const authorized = async () => ({ authorization: `Bearer ${await tokenOf('ada')}` });
 
 interface Given {
@@ -135,6 +144,7 @@ interface Given {
   readonly onOver?: () => void;
   /** It goes on behind its event. */
   readonly isEndless?: boolean;
+  readonly expiresAt?: number;
 }
 
 /** The frame with one stream of one event. */
@@ -158,7 +168,11 @@ async function served(given: Given) {
     stopping,
     async identify(authorization) {
       await before?.();
-      return await keys.identify(authorization);
+      const identified = await keys.identify(authorization);
+      return {
+        ...identified,
+        ...(given.expiresAt !== undefined && { expiresAt: given.expiresAt }),
+      };
     },
     answered: () => onOver?.(),
     served: () => ({ routes: [route], database: database() }),
