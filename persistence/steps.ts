@@ -5,7 +5,7 @@
 // - Neither has a savepoint of its own: before the mark nothing has happened that could be lost,
 //   and behind it everything goes back to the mark.
 // - The receipt does not wait for the answer to `step.ok`: its statement finds out by itself, and
-//   fails where the step is not closed, as when the tool ended the transaction. So does COMMIT then,
+//   fails where the step is not closed, as when the tool ended the transaction. So does COMMIT,
 //   also where the tool had begun another one, in which no step is open.
 
 import { proposal } from '../machines/proposal.ts';

@@ -44,8 +44,8 @@ export function readLastEventId(given: string | readonly string[] | undefined): 
 
 /**
  * The signal of a stream: aborted when the service stops, when its time is over (in milliseconds
- * since 1970), and once the answer is over, however that came. Not `AbortSignal.any`: a signal that lives as long as the process keeps something of each
- * that is made of it.
+ * since 1970), and once the answer is over, however that came. Not `AbortSignal.any`: a signal that
+ * lives as long as the process keeps something of each that is made of it.
  */
 export function streamSignal(
   response: Response,

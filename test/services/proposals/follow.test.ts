@@ -54,7 +54,7 @@ describe('the stream of a plan', () => {
     const { id } = await proposed(database(), toolsWith(), steps);
     const leaving = new AbortController();
     const { signal } = leaving;
-    const any = vi.spyOn(AbortSignal, 'any');
+    const joined = vi.spyOn(AbortSignal, 'any');
     const added = vi.spyOn(signal, 'addEventListener');
     const removed = vi.spyOn(signal, 'removeEventListener');
     const looked = promised();
@@ -71,7 +71,7 @@ describe('the stream of a plan', () => {
     expect(await all).toEqual([]);
     expect(added.mock.calls.length).toBeGreaterThanOrEqual(5);
     expect(removed.mock.calls).toEqual(added.mock.calls);
-    expect(any).not.toHaveBeenCalled();
-    any.mockRestore();
+    expect(joined).not.toHaveBeenCalled();
+    joined.mockRestore();
   });
 });
