@@ -88,6 +88,8 @@ export interface Conflict {
   readonly baseKnown: boolean;
   /** The stored content is the very one of that version: only the number went on. */
   readonly contentUnchanged: boolean;
+  /** What wrote that version. `by` is who proposed it, where that is a plan. */
+  readonly source?: RevisionSource;
 }
 
 /**

@@ -96,6 +96,9 @@ export interface Found {
   readonly saved_hash: string | null;
   /** Null where the base's revision is not there any more, or never was. */
   readonly base_hash: string | null;
+  /** The plan and the step that wrote the current version; null where a person did. */
+  readonly proposal: string | null;
+  readonly step: number | null;
 }
 
 const findStatement = namedStatement<Found>(
@@ -103,11 +106,12 @@ const findStatement = namedStatement<Found>(
   `select d.kind, d.version, d.hash, d.updated_at, d.updated_by, d.last_save, d.last_writer,
   d.deleted_at, d.deleted_by, case when d.owner = $2 then 'owner' else g.access end as access,
   s.save is not null as known, s.version as saved_version, s.hash as saved_hash,
-  b.hash as base_hash
+  b.hash as base_hash, c.proposal, c.step
 from fencepost.document d
 left join fencepost.document_grant g on g.document = d.id and g.grantee = $2
 left join fencepost.document_save s on s.document = d.id and s.writer = $4 and s.save = $3
 left join fencepost.document_revision b on b.document = d.id and b.version = $5
+left join fencepost.document_revision c on c.document = d.id and c.version = d.version
 where d.id = $1 and (d.owner = $2 or g.access is not null)`,
 );
 

@@ -115,9 +115,12 @@ export async function runActor<M extends Machine>(
   async function pauseOrWake(since: number, stop: AbortSignal): Promise<void> {
     if (sends > since) return;
     const wake = new AbortController();
+    const end = () => wake.abort();
     followers.add(wake);
-    const either = AbortSignal.any([wake.signal, stop]);
-    await pause(restMs, undefined, { signal: either, ref: false }).catch(() => undefined);
+    // Not `AbortSignal.any`: `stop` would keep something of each pause for as long as it lives.
+    stop.addEventListener('abort', end);
+    await pause(restMs, undefined, { signal: wake.signal, ref: false }).catch(() => undefined);
+    stop.removeEventListener('abort', end);
     followers.delete(wake);
   }
 

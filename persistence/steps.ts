@@ -4,15 +4,16 @@
 //
 // - Neither has a savepoint of its own: before the mark nothing has happened that could be lost,
 //   and behind it everything goes back to the mark.
-// - The receipt does not wait for the answer to `step.ok`: its statement finds out by itself. It
-//   writes nothing where the step is not closed, as when the tool ended the transaction, because it
-//   might be a transaction of its own then.
+// - The receipt does not wait for the answer to `step.ok`: its statement finds out by itself, and
+//   fails where the step is not closed, as when the tool ended the transaction. So does COMMIT,
+//   also where the tool had begun another one, in which no step is open.
 
 import { proposal } from '../machines/proposal.ts';
 import { statementName } from './compile.ts';
 import { type EventRow, send } from './door.ts';
 import type { Outcome } from './outcome.ts';
 import { mark } from './proposals.ts';
+import { sqlstate, sqlstateOf } from './sqlstate.ts';
 import type { Tx } from './transaction.ts';
 
 const markNow = { sql: mark, parameters: [], name: 'mark_tool' };
@@ -21,10 +22,25 @@ const judgeNow = { sql: 'set constraints all immediate', parameters: [], name: '
 
 const receiptText = `
   insert into fencepost.proposal_receipt (proposal, index, outcome, output, fence)
-  select p.id, $2::int4, 'ok', $3::text, p.fence from fencepost.proposal p
-  where p.id = $1::uuid and p.fence = $4::int4 and p.next_step = $2::int4 + 1
-    and p.open_step is null`;
+  values ((select p.id from fencepost.proposal p
+      where p.id = $1::uuid and p.fence = $4::int4 and p.next_step = $2::int4 + 1
+        and p.open_step is null), $2::int4, 'ok', $3::text, $4::int4)`;
 const receiptName = statementName('step_receipt', receiptText);
+
+/** The step was not open in this transaction any more. Nothing was committed. */
+class TransactionEndedError extends Error {
+  override readonly name = 'TransactionEndedError';
+  readonly code = 'transaction_ended';
+
+  constructor(cause?: unknown) {
+    super('the tool ended the transaction of its step', { cause });
+  }
+}
+
+/** The receipt had no plan to belong to. */
+const isUnclosed = (error: unknown): boolean =>
+  sqlstateOf(error) === sqlstate.notNullViolation &&
+  (error as { readonly column?: string }).column === 'proposal';
 
 /** Opens a step, which is the lock, and marks where its tool begins. */
 export const openStep = (
@@ -43,15 +59,21 @@ export interface ClosedStep {
 }
 
 /**
- * Closes a step with its receipt, has every deferred constraint judged, and commits. What is not
- * applied is not committed either: the trigger `receipted` refuses a step that is left open.
- * @throws what refused it, with the transaction rolled back; CommitInDoubtError.
+ * Closes a step with its receipt, has every deferred constraint judged, and commits.
+ * @throws TransactionEndedError where the step is not open; what else refused it, with the
+ * transaction rolled back; CommitInDoubtError.
  */
-export function closeStep(
+export async function closeStep(
   tx: Tx,
   { id, fence, step, leaseMs, output }: ClosedStep,
-): Promise<Outcome<typeof proposal>> {
+): Promise<void> {
   const receipt = { sql: receiptText, parameters: [id, step, output, fence], name: receiptName };
   const row = { id, fence, step, lease_ms: leaseMs };
-  return send(tx, proposal, 'step.ok', row, { last: true, behind: [receipt, judgeNow] });
+  try {
+    const sending = { last: true, behind: [receipt, judgeNow] };
+    const { outcome } = await send(tx, proposal, 'step.ok', row, sending);
+    if (outcome !== 'applied') throw new Error(`step.ok is ${outcome}`);
+  } catch (error) {
+    throw isUnclosed(error) ? new TransactionEndedError(error) : error;
+  }
 }

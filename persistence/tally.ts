@@ -19,6 +19,7 @@ type Tallies = Map<string, Tally>;
 
 const committed = new WeakMap<Database, Tallies>();
 const pending = new WeakMap<Tx, Tallies>();
+let opened = 0;
 
 function add(tallies: Tallies, { machine, event, outcome, count }: Tally): void {
   const key = `${machine} ${event} ${outcome}`;
@@ -44,7 +45,9 @@ export function tally(tx: Tx, given: Tally): void {
   const tallies: Tallies = new Map();
   pending.set(tx, tallies);
   add(tallies, given);
-  afterCommit(tx, 'tally', (database) => commit(database, tallies));
+  opened += 1;
+  // A key of its own: a tool's handle on a transaction counts beside the transaction itself.
+  afterCommit(tx, `tally ${opened}`, (database) => commit(database, tallies));
 }
 
 /** What was counted so far. */

@@ -4,11 +4,9 @@
 //
 // - Batch by batch, each a transaction of its own: no long transaction, and a stop waits for one
 //   batch at most.
-// - It never ends the process. What failed is tried again at the next turn.
 // - Left out: the journal's old partitions, which services/upkeep.ts drops, and `vacuum`, which is
 //   the database's own.
 
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { outbox } from '../../machines/outbox.ts';
 import type { StatusOf } from '../../machines/status-machine.ts';
@@ -21,6 +19,7 @@ import {
   deletePassedCoolDowns,
 } from '../../persistence/retention.ts';
 import { type Tx, transaction } from '../../persistence/transaction.ts';
+import { startTurns, type Turns } from '../turns.ts';
 
 /** Days for which a finished delivery is kept, by how it ended. */
 export type RetentionDays = Readonly<Record<'sent' | 'failed' | 'dead', number>>;
@@ -36,11 +35,8 @@ export interface RetentionOptions {
   readonly more?: (limit: number) => Readonly<Record<string, (tx: Tx) => Promise<number>>>;
 }
 
-export interface Retention {
-  /** Deletes all that is over, and says how much of each. Stops early when it is closed. */
-  runOnce(): Promise<Readonly<Record<string, number>>>;
-  close(): Promise<void>;
-}
+/** How much of each was deleted. */
+type Deleted = Readonly<Record<string, number>>;
 
 const usualDays: RetentionDays = { sent: 30, failed: 90, dead: 90 };
 const lostWriteDays = 90;
@@ -51,11 +47,9 @@ const hourMs = 3_600_000;
 const usualBatch = 500;
 
 /** Starts a first turn, in the background, and one every hour. */
-export function startRetention(options: RetentionOptions): Retention {
+export function startRetention(options: RetentionOptions): Turns<Deleted> {
   const { database, log, everyMs = hourMs, batch: limit = usualBatch, more } = options;
   const days = { ...usualDays, ...options.days };
-  const closing = new AbortController();
-  let turn: Promise<unknown> = Promise.resolve();
 
   const finished = (status: keyof RetentionDays & StatusOf<typeof outbox>) => (tx: Tx) =>
     deleteFinished(tx, status, { olderThanMs: days[status] * dayMs, limit });
@@ -70,44 +64,25 @@ export function startRetention(options: RetentionOptions): Retention {
     ...more?.(limit),
   };
 
-  async function deleteAll(): Promise<Readonly<Record<string, number>>> {
+  async function deleteAll(closing: AbortSignal): Promise<Deleted> {
     const counts: Record<string, number> = {};
+    const errors: unknown[] = [];
     for (const [what, deleteBatch] of Object.entries(batches)) {
-      let deleted = limit;
-      while (deleted === limit && !closing.signal.aborted) {
-        deleted = await transaction(database, deleteBatch);
-        counts[what] = (counts[what] ?? 0) + deleted;
+      try {
+        let deleted = limit;
+        while (deleted === limit && !closing.aborted) {
+          deleted = await transaction(database, deleteBatch);
+          counts[what] = (counts[what] ?? 0) + deleted;
+        }
+      } catch (error) {
+        // It may fail each time. The others are not kept from theirs.
+        errors.push(error);
       }
     }
+    if (errors.length > 0) throw new AggregateError(errors, 'not all that is over was deleted');
     return counts;
   }
 
-  /** One turn after the other: two of one process would only pass over each other's rows. */
-  function runOnce(): Promise<Readonly<Record<string, number>>> {
-    const mine = turn.then(deleteAll);
-    turn = mine.catch(() => undefined);
-    return mine;
-  }
-
-  async function run(): Promise<void> {
-    while (!closing.signal.aborted) {
-      try {
-        const counts = await runOnce();
-        if (Object.values(counts).some((count) => count > 0)) log.info(counts, 'retention');
-      } catch (error) {
-        log.error({ err: error, tryAgainMs: everyMs }, 'retention: a turn failed');
-      }
-      await pause(everyMs, undefined, { signal: closing.signal }).catch(() => undefined);
-    }
-  }
-
-  const running = run();
-  return {
-    runOnce,
-    async close(): Promise<void> {
-      closing.abort();
-      await running;
-      await turn;
-    },
-  };
+  const says = { done: 'retention', failed: 'retention: a turn failed' };
+  return startTurns({ work: deleteAll, everyMs, log, says });
 }

@@ -96,6 +96,13 @@ export const saveAnswer = z
   })
   .meta({ id: 'SaveAnswer' });
 
+const source = z
+  .discriminatedUnion('type', [
+    z.strictObject({ type: z.literal('person') }),
+    z.strictObject({ type: z.literal('plan'), proposal: z.uuid(), step: z.int() }),
+  ])
+  .meta({ id: 'RevisionSource' });
+
 export const conflict = z
   .strictObject({
     version,
@@ -105,6 +112,7 @@ export const conflict = z
     saveId: saveId.nullable(),
     baseKnown: z.boolean().meta({ description: 'The version you expected can still be read' }),
     contentUnchanged: z.boolean().meta({ description: 'What is stored is what you expected' }),
+    source,
   })
   .meta({ id: 'Conflict' });
 
@@ -118,13 +126,6 @@ export const abandonAnswer = z
     committed: z.array(z.strictObject({ saveId, version })).readonly(),
   })
   .meta({ id: 'AbandonAnswer' });
-
-const source = z
-  .discriminatedUnion('type', [
-    z.strictObject({ type: z.literal('person') }),
-    z.strictObject({ type: z.literal('plan'), proposal: z.uuid(), step: z.int() }),
-  ])
-  .meta({ id: 'RevisionSource' });
 
 const revision = {
   version,

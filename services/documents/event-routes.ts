@@ -2,7 +2,8 @@
 //
 // - It begins with the version that is current of each, so that a client which comes back needs no
 //   place to go on from.
-// - A client that does not read is not buffered for without end: its stream ends, it comes back.
+// - A client that does not read is not buffered for without end: nothing more is kept for it, and
+//   its stream ends once it reads, so it comes back.
 
 import { once } from 'node:events';
 import { z } from 'zod';
@@ -33,17 +34,24 @@ const events = {
   missing: z.strictObject({ id: documentId }).meta({ id: 'MissingEvent' }),
 };
 
-/** What is told, until somebody reads it. */
-function queue(signal: AbortSignal) {
+/** What is told, until somebody reads it. `onFull`: it is too much, and dropped. */
+function queue(signal: AbortSignal, onFull: () => void) {
   const waiting: Announcement[] = [];
   const told = new EventTarget();
+  let isFull = false;
   return {
     tell(announcement: Announcement): void {
+      if (isFull) return;
       waiting.push(announcement);
+      if (waiting.length > mostWaiting) {
+        isFull = true;
+        waiting.length = 0;
+        onFull();
+      }
       told.dispatchEvent(new Event('told'));
     },
     async *read(): AsyncGenerator<Announcement> {
-      while (!signal.aborted && waiting.length <= mostWaiting) {
+      while (!signal.aborted && !isFull) {
         const next = waiting.shift();
         if (next) yield next;
         else await once(told, 'told', { signal }).catch(() => undefined);
@@ -66,19 +74,21 @@ export const eventRoutes = (announcements: Pick<Announcements, 'watch'>): readon
     events,
     problems: [kinds.notFound],
   }).handle(async ({ query: { id: ids }, principal, signal }) => {
-    const { tell, read } = queue(signal);
+    let stop = () => {};
+    const { tell, read } = queue(signal, () => stop());
     const watching = await announcements.watch(principal.sub, ids, tell);
     if (watching.ids.length === 0) {
       watching.stop();
       return problem(kinds.notFound, 'None of these is a document of yours, or shared with you.');
     }
-    signal.addEventListener('abort', watching.stop, { once: true });
-    if (signal.aborted) watching.stop();
+    stop = watching.stop;
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
     return (async function* untilGone() {
       try {
         yield* read();
       } finally {
-        watching.stop();
+        stop();
       }
     })();
   }),

@@ -6,6 +6,7 @@ import type { Conflict } from '../../kinds/wire.ts';
 import { type Problem, problem, problemKind } from '../http/problem.ts';
 import type { Denied } from './access.ts';
 import { conflict, instant, version } from './answers.ts';
+import { writtenBy } from './source.ts';
 
 export const kinds = {
   notFound: problemKind('document_not_found', 404, 'There is no such document'),
@@ -76,7 +77,8 @@ export function conflictProblem(
   by: 'body' | 'header',
   found: Conflict,
 ): Problem<'version_conflict' | 'precondition_failed'> {
-  const detail = `It is at version ${found.version}, by ${found.by}. Nothing was written.`;
+  const { version: now, by: who, source } = found;
+  const detail = `It is at version ${now}, by ${writtenBy(who, source)}. Nothing was written.`;
   const members = { conflict: found };
   if (by === 'header') return problem(kinds.stale, detail, { members });
   return problem(kinds.conflict, detail, { members });

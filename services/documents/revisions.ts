@@ -1,6 +1,6 @@
 // The history of a document: every version until it is thinned, named or brought back as a new one.
 
-import type { RevisionSource, RevisionSummary } from '../../kinds/wire.ts';
+import type { RevisionSummary } from '../../kinds/wire.ts';
 import type { Database } from '../../persistence/database.ts';
 import { documentTopic } from '../../persistence/document-events.ts';
 import {
@@ -13,10 +13,7 @@ import { printInstant } from '../../persistence/instant.ts';
 import { wake } from '../../persistence/wake.ts';
 import { type Asked, type Denied, permit } from './access.ts';
 import { type Save, type SaveOutcome, swapOrJudge } from './save.ts';
-
-function sourceOf({ proposal, step }: RevisionRow): RevisionSource {
-  return proposal === null || step === null ? { type: 'person' } : { type: 'plan', proposal, step };
-}
+import { sourceOf } from './source.ts';
 
 const summaryOf = (row: RevisionRow): RevisionSummary => ({
   version: row.version,

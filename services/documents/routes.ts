@@ -44,7 +44,9 @@ export interface DocumentRoutesOptions {
 }
 
 const params = z.strictObject({ id: documentId });
-const place = z.strictObject({ createdAt: instant, id: documentId });
+/** Postgres has no year 0. */
+const createdAt = instant.refine((text) => !text.startsWith('0000'));
+const place = z.strictObject({ createdAt, id: documentId });
 
 export function documentRoutes(options: DocumentRoutesOptions): readonly Route[] {
   const { database, announcements } = options;

@@ -27,6 +27,7 @@ import { transaction } from '../../persistence/transaction.ts';
 import { wake } from '../../persistence/wake.ts';
 import { type Denied, denial } from './access.ts';
 import { checkContent, type ReadyContent } from './content.ts';
+import { sourceOf } from './source.ts';
 
 export interface Save
   extends Pick<Swap, 'document' | 'actor' | 'base' | 'save'>,
@@ -72,6 +73,7 @@ const conflictWith = (found: Found): SaveOutcome => ({
     saveId: found.last_save,
     baseKnown: found.base_hash !== null,
     contentUnchanged: found.base_hash === found.hash,
+    source: sourceOf(found),
   },
 });
 

@@ -19,6 +19,7 @@ import { defineTool, type Moved, type Tool, type ToolContext } from '../proposal
 import { documentId, documentName, kindName, version } from './answers.ts';
 import { createDocument, remove, undelete } from './documents.ts';
 import { type SaveOutcome, saveWithin, swapOrJudge } from './save.ts';
+import { writtenBy } from './source.ts';
 
 /** A step that could not be carried out, by a name that its receipt keeps. */
 export class DocumentToolError extends Error {
@@ -80,8 +81,8 @@ function savedVersion(outcome: SaveOutcome): number {
     case 'saved':
       return outcome.currentVersion;
     case 'conflict': {
-      const { version: now, by } = outcome.conflict;
-      const message = `the document is at version ${now}, by ${by}`;
+      const { version: now, by, source } = outcome.conflict;
+      const message = `the document is at version ${now}, by ${writtenBy(by, source)}`;
       throw new DocumentToolError('version_conflict', message);
     }
     case 'invalid': {

@@ -28,7 +28,11 @@ type TokenFault =
   | 'bad_claim';
 
 export type Identified =
-  | { readonly principal: Principal }
+  | {
+      readonly principal: Principal;
+      /** From then on the token is nobody's, in milliseconds since 1970. */
+      readonly expiresAt: number;
+    }
   /** Nobody that is known. */
   | { readonly fault: TokenFault };
 
@@ -84,12 +88,13 @@ function faultOf(error: unknown): TokenFault {
   );
 }
 
-function principalOf({ sub, scope }: JWTPayload): Identified {
+function identifiedBy({ sub, scope, exp = 0 }: JWTPayload): Identified {
   if (typeof sub !== 'string' || sub === '' || sub.length > longestSubject || textFault(sub)) {
     return { fault: 'bad_subject' };
   }
   const words = typeof scope === 'string' ? scope.split(' ') : [];
-  return { principal: { sub, scopes: new Set(words.filter(isScope)) } };
+  const expiresAt = (exp + toleranceSeconds) * 1000;
+  return { principal: { sub, scopes: new Set(words.filter(isScope)) }, expiresAt };
 }
 
 /** Values until a time, so many at most: the oldest goes. */
@@ -130,9 +135,10 @@ export function identity(options: IdentityOptions): Identify {
         clockTolerance: toleranceSeconds,
         currentDate: new Date(at),
       });
-      const identified = principalOf(payload);
-      const expires = ((payload.exp ?? 0) + toleranceSeconds) * 1000;
-      known.keep(token, identified, Math.min(expires, at + rememberedMs));
+      const identified = identifiedBy(payload);
+      if ('principal' in identified) {
+        known.keep(token, identified, Math.min(identified.expiresAt, at + rememberedMs));
+      }
       return identified;
     } catch (error) {
       return { fault: faultOf(error) };

@@ -18,7 +18,7 @@ import { readParameters } from './input.ts';
 import { matcherOf, type Params } from './match.ts';
 import { frame, ProblemError, problem } from './problem.ts';
 import { type AnswerRoute, isProblem, type Route } from './route.ts';
-import { readLastEventId, sendEvents } from './sse.ts';
+import { readLastEventId, sendEvents, streamSignal } from './sse.ts';
 
 export interface RouterOptions {
   readonly identify: Identify;
@@ -49,7 +49,7 @@ async function admit(route: Route, request: Request, identify: Identify) {
   }
   const identified = await identify(request.headers.authorization);
   if ('fault' in identified) throw new ProblemError(unauthenticated(identified.fault));
-  if (identified.principal.scopes.has(scope)) return identified.principal;
+  if (identified.principal.scopes.has(scope)) return identified;
   throw new ProblemError(insufficientScope(scope));
 }
 
@@ -75,7 +75,7 @@ function handlerOf(route: Route, { identify, database, stopping }: RouterOptions
   const readBody = bodyReader(route);
   return async (request, response, params) => {
     response.locals['route'] = route.path;
-    const principal = await admit(route, request, identify);
+    const { principal, expiresAt } = (await admit(route, request, identify)) ?? {};
     response.locals['principal'] = principal?.sub;
     const input = readParameters(route, request, params);
     const requestId = String(response.locals['requestId']);
@@ -83,7 +83,7 @@ function handlerOf(route: Route, { identify, database, stopping }: RouterOptions
     if ('events' in route) {
       const lastEventId = readLastEventId(request.headers['last-event-id']);
       const context = new HandlerContext(about, await readBody(request, response));
-      const signal = AbortSignal.any([context.signal, stopping]);
+      const signal = streamSignal(response, stopping, expiresAt);
       const opened = await route.open({ ...context, signal, lastEventId });
       if (isProblem(opened)) return send(response, printed(route, opened, requestId));
       return await sendEvents(request, response, opened, {

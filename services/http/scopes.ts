@@ -7,7 +7,7 @@ export const scopes = {
   'machines:read': 'See the machines, their runs in numbers, and their transitions',
   'proposals:read': 'See proposals and their receipts',
   'proposals:write': 'Propose plans, continue and compensate them',
-  'proposals:approve': 'Approve and reject proposals',
+  'proposals:approve': 'Preview, approve and reject proposals',
   'proposals:execute': 'Have approved proposals executed',
   'operations:read': 'See operations on databases',
   'operations:write': 'Request and cancel operations on databases',

@@ -26,6 +26,12 @@ export class NotOursError extends Error {
   readonly code = 'not_ours';
 }
 
+/** What is to be written cannot be stored, however often it is sent. */
+class UnstorableError extends Error {
+  override readonly name = 'UnstorableError';
+  readonly code = 'unstorable';
+}
+
 export interface Moved {
   /** Microseconds, by the database's clock. */
   readonly at: number;
@@ -46,6 +52,7 @@ export interface Hand {
   ): Promise<Moved | undefined>;
 }
 
+const finalErrors = [NotOursError, UnstorableError, CallError];
 const longestBackoffMs = 5000;
 
 export function takeInHand(database: Database, run: Operation, context: RunContext): Hand {
@@ -75,7 +82,7 @@ export function takeInHand(database: Database, run: Operation, context: RunConte
       case 'missing':
         throw new NotOursError(`the run is ${outcome.outcome}`);
       case 'invalid':
-        throw new Error(`what is to be written cannot be stored: ${JSON.stringify(outcome)}`);
+        throw new UnstorableError(JSON.stringify(outcome));
       default:
         return outcome satisfies never;
     }
@@ -91,7 +98,7 @@ export function takeInHand(database: Database, run: Operation, context: RunConte
           if (moved && 'lease_ms' in fields) context.extend(since);
           return moved;
         } catch (error) {
-          const isFinal = error instanceof NotOursError || error instanceof CallError;
+          const isFinal = finalErrors.some((each) => error instanceof each);
           if (isFinal || signal.aborted) throw error;
           failures += 1;
           if (failures > 1000) throw error;

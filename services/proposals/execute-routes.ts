@@ -2,6 +2,8 @@
 //
 // - Neither takes an Idempotency-Key, because neither needs one: a preview leaves nothing, and a
 //   plan is executed once, however often it is asked for; its receipts are the answer kept.
+// - A preview is for who decides about the plan. It carries tools out that nobody has approved, and
+//   holds their locks for as long as it takes: neither is for who may only read, or only propose.
 
 import { z } from 'zod';
 import { problem } from '../http/problem.ts';
@@ -56,7 +58,7 @@ export function executeRoutes(options: ExecuteRoutesOptions): readonly Route[] {
   const tryOut = route({
     method: 'post',
     path: '/v1/proposals/{id}/preview',
-    scope: 'proposals:read',
+    scope: 'proposals:approve',
     operation: 'previewProposal',
     summary: 'See what a proposal would do, step by step, without doing it',
     description:

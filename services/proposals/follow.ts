@@ -79,22 +79,26 @@ export async function* followPlan(
 ): AsyncGenerator<PlanEvent> {
   const place = await beginning(database, id, after);
   while (!signal.aborted) {
-    const nudge = new AbortController();
+    const rest = new AbortController();
+    const wake = () => rest.abort();
+    signal.addEventListener('abort', wake);
     // Before it looks: what happens while it does is not missed.
-    const stop = executor.watch((changed) => changed === id && nudge.abort());
+    const stop = executor.watch((changed) => changed === id && wake());
     try {
-      yield* eventsBehind(database, id, place);
+      const before = place.seq;
+      // The row first: what it says has happened is in the journal that is read after it.
       const row = await readProposal(database.db, id);
       if (!row) return;
-      if (isFinal(proposal, row.status) && row.seq <= place.seq) {
+      yield* eventsBehind(database, id, place);
+      if (isFinal(proposal, row.status)) {
         yield { event: 'ended', seq: row.seq, status: row.status, reason: row.reason };
         return;
       }
-      if (row.seq > place.seq) continue;
-      const over = AbortSignal.any([signal, nudge.signal]);
-      await delay(pauseMs, undefined, { signal: over }).catch(() => undefined);
+      if (place.seq > before) continue;
+      await delay(pauseMs, undefined, { signal: rest.signal }).catch(() => undefined);
     } finally {
       stop();
+      signal.removeEventListener('abort', wake);
     }
   }
 }

@@ -33,7 +33,7 @@ import { type Tx, transaction } from '../../persistence/transaction.ts';
 import { backoffMs } from '../backoff.ts';
 import { describeError } from '../describe-error.ts';
 import type { ToolRegistry } from './tools.ts';
-import { callTool, StepError } from './use-tool.ts';
+import { callTool } from './use-tool.ts';
 
 export interface StepOptions {
   readonly database: Database;
@@ -124,11 +124,7 @@ async function carryOut(
     },
   });
   attempt.committing = true;
-  const ended = { id, fence, step: index, leaseMs: options.leaseMs, output };
-  const closed = await closeStep(tx, ended);
-  if (closed.outcome !== 'applied') {
-    throw new StepError('transaction_ended', 'the tool ended the transaction of its step');
-  }
+  await closeStep(tx, { id, fence, step: index, leaseMs: options.leaseMs, output });
   return output;
 }
 

@@ -13,7 +13,7 @@ import { canonicalText } from './plan.ts';
 import type { Tool, ToolContext, ToolRegistry } from './tools.ts';
 
 /** The step could not be carried out by its tool as it is. The reason is for people. */
-export class StepError extends Error {
+class StepError extends Error {
   override readonly name = 'StepError';
   readonly code:
     | 'unknown_tool'
@@ -21,7 +21,6 @@ export class StepError extends Error {
     | 'bad_output'
     | 'output_too_large'
     | 'deadline'
-    | 'transaction_ended'
     | 'error_passed_over';
 
   constructor(code: StepError['code'], message: string, options?: ErrorOptions) {

@@ -38,7 +38,7 @@ const sqlPackages = ['kysely', 'pg'];
 const servicePackages = [
   ...['express', 'zod', 'pino', 'nodemailer', 'smtp-server', 'postal-mime'],
   ...['undici', 'ipaddr.js', 'standardwebhooks'],
-  ...['jose', 'better-sse', 'helmet', 'prom-client', 'swagger-ui-dist', 'zod-openapi', 'elkjs'],
+  ...['jose', 'helmet', 'prom-client', 'swagger-ui-dist', 'zod-openapi', 'elkjs'],
 ];
 const free = { but: [] };
 

@@ -56,6 +56,16 @@ describe('the retention of deliveries', () => {
     expect(old).toHaveLength(3);
   });
 
+  it('goes on where one kind cannot be deleted, and says so', async () => {
+    const [sent, failed] = [await finished('sent', 30), await finished('failed', 90)];
+    const broken = new Error('it cannot be');
+    const more = () => ({ sent: () => Promise.reject(broken) });
+    const started = await retention({ more });
+    await expect(started.runOnce()).rejects.toMatchObject({ errors: [broken] });
+    const left = await idsLeft();
+    expect([left.has(sent), left.has(failed)]).toEqual([true, false]);
+  });
+
   it('keeps what is alive, however old', async () => {
     const [pending = '', processing = ''] = await enqueue(database(), 2);
     await force(database(), pending, "created_at = now() - interval '9 years'");

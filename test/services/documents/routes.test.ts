@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { largestBody } from '../../../kinds/wire.ts';
+import { printCursor } from '../../../services/http/keyset.ts';
 import { openDocumentApi, saving } from '../../support/document-api.ts';
 import { typed } from '../../support/documents.ts';
 import { useOpened } from '../../support/opened.ts';
@@ -50,6 +51,9 @@ describe('documents over HTTP', () => {
     expect(items.map(({ id }) => id)).toEqual(ids.slice(0, 2));
     const second = await ada.call('GET', `/v1/documents?limit=2&cursor=${first.body['next']}`);
     expect((second.body['items'] as readonly { id: string }[])[0]?.id).toBe(ids[2]);
+    const never = { createdAt: '0000-01-01T00:00:00Z', id: randomUUID() };
+    const made = printCursor({ deleted: false }, never);
+    expect((await ada.call('GET', `/v1/documents?cursor=${made}`)).status).toBe(400);
     const other = await ada.call('GET', `/v1/documents?deleted=true&cursor=${first.body['next']}`);
     expect(other).toMatchObject({ status: 400, body: { code: 'invalid_query' } });
   });

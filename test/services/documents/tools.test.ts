@@ -82,6 +82,21 @@ describe('a plan', () => {
     expect(await historyFindings(database(), id)).toEqual([]);
   });
 
+  it('is named by the conflict of who saves over its edit, as a person is not', async () => {
+    const id = await newDocument(database(), { text: 'x' });
+    const steps = [edit({ document: id, base: { version: 1 }, content: typed('planned') })];
+    const { proposal } = await carryOut(steps);
+    const { save } = openSaves(database());
+    const mine = writerOf(id);
+    expect(await save(mine.save(1, 'mine'))).toMatchObject({
+      conflict: { version: 2, by: 'ada', source: { type: 'plan', proposal, step: 0 } },
+    });
+    await save(writerOf(id).save(2, 'theirs'));
+    expect(await save(mine.save(1, 'mine'))).toMatchObject({
+      conflict: { version: 3, by: 'ada', source: { type: 'person' } },
+    });
+  });
+
   it('creates one and edits it on from step to step', async () => {
     const steps = [
       create,

@@ -59,9 +59,11 @@ describe('the shapes that cross the wire', () => {
 
   it('are what problems are', () => {
     const writer = { writer: null, saveId: null, baseKnown: true, contentUnchanged: false };
-    const found = conflictProblem('body', { version: 2, at, by: 'bob', ...writer });
+    const source = { type: 'plan', proposal: id, step: 0 } as const;
+    const found = conflictProblem('body', { version: 2, at, by: 'bob', ...writer, source });
     const printed: DocumentProblem = JSON.parse(printProblem(found, 'r'));
-    expect(printed).toMatchObject({ status: 409, conflict: { version: 2, by: 'bob' } });
+    expect(printed).toMatchObject({ status: 409, conflict: { version: 2, by: 'bob', source } });
+    expect(printed.detail).toContain(`by step 0 of a plan of bob, ${id}`);
     expect(() => problemSchema(found.kind).parse(printed)).not.toThrow();
   });
 });

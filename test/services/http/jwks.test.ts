@@ -36,8 +36,8 @@ async function token(claims: Readonly<Record<string, unknown>> = {}, kid?: strin
 
 describe('a token of an identity provider', () => {
   it('is believed by the keys that the provider publishes', async () => {
-    expect(await identified()(await token())).toEqual({
-      principal: { sub: 'ada', scopes: new Set(['metrics:read']) },
+    expect(await identified()(await token())).toHaveProperty('principal', {
+      ...{ sub: 'ada', scopes: new Set(['metrics:read']) },
     });
   });
 

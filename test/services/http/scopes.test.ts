@@ -47,7 +47,7 @@ const decided: Readonly<Record<string, string>> = {
   'POST /v1/proposals/{id}/reject': 'proposals:approve',
   'POST /v1/proposals/{id}/continue': 'proposals:write',
   'POST /v1/proposals/{id}/compensate': 'proposals:write',
-  'POST /v1/proposals/{id}/preview': 'proposals:read',
+  'POST /v1/proposals/{id}/preview': 'proposals:approve',
   'POST /v1/proposals/{id}/execute': 'proposals:execute',
   'GET /v1/proposals/{id}/events': 'proposals:read',
   'GET /v1/tools': 'proposals:read',

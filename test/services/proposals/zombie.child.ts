@@ -3,6 +3,7 @@
 // id; says `stopping`, and when it goes on how its run ended here.
 
 import { writeSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { openDatabase } from '../../../persistence/database.ts';
@@ -21,17 +22,37 @@ function stop(): void {
 
 const largeEnough = 5_000_000;
 let received = 0;
+/** The beginning of the statement behind which it stops, once the system has all of its bytes. */
+let stopsBehind: string | undefined;
 
 class StoppingClient extends pg.Client {
   constructor(config?: string | pg.ClientConfig) {
     super(config);
-    const { connection } = this as unknown as { connection: { stream: NodeJS.ReadableStream } };
-    connection.stream.on('data', (chunk: Buffer) => {
+    const { connection } = this as unknown as { connection: { stream: Socket } };
+    const { stream } = connection;
+    stream.on('data', (chunk: Buffer) => {
       const before = received;
       received += chunk.length;
       if (before < largeEnough && received >= largeEnough) stop();
     });
+    // Connecting gives a socket the method `write` anew.
+    stream.once('connect', () => stopBehindStatement(stream));
   }
+}
+
+function stopBehindStatement(stream: Socket): void {
+  const write = stream.write.bind(stream);
+  let isSending = false;
+  stream.write = (chunk: Buffer) => {
+    if (stopsBehind !== undefined && chunk.includes(stopsBehind)) isSending = true;
+    if (!isSending) return write(chunk);
+    return write(chunk, () => {
+      // A statement is several messages. What is not written yet is still in the stream.
+      if (!isSending || stream.writableLength > 0) return;
+      isSending = false;
+      stop();
+    });
+  };
 }
 
 const stalls: Readonly<Record<string, (tx: Tx) => Promise<unknown>>> = {
@@ -40,10 +61,8 @@ const stalls: Readonly<Record<string, (tx: Tx) => Promise<unknown>>> = {
     return await sql`select 1`.execute(tx);
   },
   async statement(tx) {
-    const sleeping = sql`select pg_sleep(1)`.execute(tx);
-    // By then it was sent.
-    setTimeout(stop, 50);
-    return await sleeping;
+    stopsBehind = 'select pg_sleep';
+    return await sql`select pg_sleep(1)`.execute(tx);
   },
   answer: (tx) => sql`select repeat('x', 1000) from generate_series(1, 50000)`.execute(tx),
 };
