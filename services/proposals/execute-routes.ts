@@ -4,6 +4,7 @@
 //   plan is executed once, however often it is asked for; its receipts are the answer kept.
 // - A preview is for who decides about the plan. It carries tools out that nobody has approved, and
 //   holds their locks for as long as it takes: neither is for who may only read, or only propose.
+//   Few run at once, or they would have all the connections that saves and claims need.
 
 import { z } from 'zod';
 import { problem } from '../http/problem.ts';
@@ -15,12 +16,15 @@ import { kinds, missing, refused, refusedKinds } from './problems.ts';
 
 export interface ExecuteRoutesOptions extends PreviewOptions {
   readonly executor: Pick<Executor, 'execute'>;
+  /** Previews that this process runs at once; each has a connection for as long as it takes. */
+  readonly mostPreviews?: number;
 }
 
 const params = z.strictObject({ id: proposalId });
 const askAgain = { headers: { 'Retry-After': '1' } };
 
 export function executeRoutes(options: ExecuteRoutesOptions): readonly Route[] {
+  const { mostPreviews = 2 } = options;
   const execute = route({
     method: 'post',
     path: '/v1/proposals/{id}/execute',
@@ -55,6 +59,7 @@ export function executeRoutes(options: ExecuteRoutesOptions): readonly Route[] {
     }
   });
 
+  let previews = 0;
   const tryOut = route({
     method: 'post',
     path: '/v1/proposals/{id}/preview',
@@ -66,9 +71,15 @@ export function executeRoutes(options: ExecuteRoutesOptions): readonly Route[] {
       'Idempotency-Key: it leaves nothing behind.',
     params,
     answers: { 200: previewed },
-    problems: [kinds.notFound, ...refusedKinds],
+    problems: [kinds.notFound, ...refusedKinds, kinds.previewBusy],
   }).handle(async ({ params: { id }, principal }) => {
-    const tried = await preview(options, { id, actor: principal.sub });
+    if (previews >= mostPreviews) {
+      return problem(kinds.previewBusy, 'Nothing was tried. Ask again.', askAgain);
+    }
+    previews += 1;
+    const tried = await preview(options, { id, actor: principal.sub }).finally(() => {
+      previews -= 1;
+    });
     switch (tried.outcome) {
       case 'previewed': {
         const { planHash, steps } = tried;

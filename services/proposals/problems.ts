@@ -45,6 +45,7 @@ export const kinds = {
   }),
   outdated: problemKind('outdated_plan', 409, 'The tools of this plan have changed', { steps }),
   busy: problemKind('executor_busy', 503, 'This process executes as many plans as it may'),
+  previewBusy: problemKind('preview_busy', 503, 'This process tries as many plans out as it may'),
   unknownEvent: problemKind('unknown_seq', 400, 'The stream cannot go on behind this event'),
 } as const;
 

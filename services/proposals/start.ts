@@ -11,6 +11,9 @@ import { type Executor, openExecutor } from './executor.ts';
 import type { ProposalRoutesOptions } from './routes.ts';
 import type { ToolRegistry } from './tools.ts';
 
+/** Previews have at most one of so many connections. */
+const previewShare = 5;
+
 /** What the routes of proposals stand on. */
 export type Plans = Omit<ProposalRoutesOptions, 'database'> & { readonly executor: Executor };
 
@@ -33,5 +36,6 @@ export function startProposals(ground: Ground, tools: ToolRegistry): Plans {
   shutdown.defer('proposals', () => executor.stop(graceMs), graceMs + lastResortMs);
   ground.onHurry(executor.hurry);
   const { fourEyes, previewTimeoutMs: previewMs, previewLockTimeoutMs: lockMs } = config;
-  return { executor, tools, fourEyes, previewMs, lockMs };
+  const mostPreviews = Math.max(1, Math.floor(config.connections / previewShare));
+  return { executor, tools, fourEyes, previewMs, lockMs, mostPreviews };
 }

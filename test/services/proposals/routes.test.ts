@@ -272,6 +272,29 @@ describe('a preview', () => {
     const { id: note } = one.arguments as { readonly id: string };
     expect((await notes(database())).has(note)).toBe(false);
   });
+
+  it('is one of few at once, and its place is free when it is over', async () => {
+    const [gate, first, second] = [signal(), signal(), signal()];
+    let calls = 0;
+    const waits = doing('waits', async () => {
+      calls += 1;
+      (calls === 1 ? first : second).give();
+      await gate.given;
+      throw new Error('out of paper');
+    });
+    const { grace, proposed } = await openProposalApi(database(), { tools: toolsWith(waits) });
+    const { id } = await proposed([step(waits)]);
+    const one = grace.to(id, 'preview');
+    await first.given;
+    const two = grace.to(id, 'preview');
+    await second.given;
+    const three = await grace.to(id, 'preview');
+    expect(three).toMatchObject({ status: 503, body: { code: 'preview_busy' } });
+    expect(three.headers.get('retry-after')).toBe('1');
+    gate.give();
+    expect([(await one).status, (await two).status]).toEqual([200, 200]);
+    expect((await grace.to(id, 'preview')).status).toBe(200);
+  });
 });
 
 describe('the stream of a plan', () => {
