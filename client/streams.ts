@@ -56,6 +56,8 @@ export function createStreams(
   let closeStream = () => {};
   let timer: ReturnType<typeof clock.setTimeout> | null = null;
   let waitMs = firstWaitMs;
+  /** Counts what ended a stream, so that headers that come after it open none. */
+  let drops = 0;
 
   const all = (run: (listener: StreamListener) => void) => {
     for (const each of [...listeners.values()].flatMap((set) => [...set])) run(each);
@@ -77,7 +79,12 @@ export function createStreams(
     if (timer !== null) clock.clearTimeout(timer);
     timer = clock.setTimeout(open, ms);
   };
+  const again = () => {
+    later(waitMs * (0.5 + environment.random() / 2));
+    waitMs = Math.min(mostWaitMs, waitMs * 2);
+  };
   const drop = () => {
+    drops += 1;
     if (timer !== null) clock.clearTimeout(timer);
     timer = null;
     closeStream();
@@ -100,15 +107,23 @@ export function createStreams(
       },
       lost: () => {
         drop();
-        later(waitMs * (0.5 + environment.random() / 2));
-        waitMs = Math.min(mostWaitMs, waitMs * 2);
+        again();
       },
     });
   };
   function open() {
     drop();
     if (!leads || ids().length === 0) return;
-    withHeaders(headers, stream, () => later(waitMs));
+    const mine = drops;
+    withHeaders(
+      headers,
+      (own) => {
+        if (mine === drops) stream(own);
+      },
+      () => {
+        if (mine === drops) again();
+      },
+    );
   }
   const lead = () => {
     leads = true;
