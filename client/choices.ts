@@ -5,7 +5,7 @@ import { equal, type Json } from '../kinds/json.ts';
 import type { Merge } from '../kinds/kind.ts';
 import type { Base, Problem, ReadDocument } from '../machines/session-events.ts';
 import { isDrafted } from '../machines/session-facts.ts';
-import { documentPath } from './effects.ts';
+import { documentPath, refusalOf } from './effects.ts';
 import { membersOf, problemOf, readEvent, signedOut } from './receipts.ts';
 import { type Flushed, flush } from './saving.ts';
 import type { Core } from './session.ts';
@@ -120,8 +120,11 @@ export type Copied =
  */
 export async function keepAsCopy(core: Core, name: string): Promise<Copied> {
   const { content, generation } = core.facts();
+  const { kind } = core.options;
+  const problem = refusalOf(kind, content);
+  if (problem) return { outcome: 'failed', problem };
   const id = core.environment.uuid();
-  const body = { id, kind: core.options.kind.id, name, content };
+  const body = { id, kind: kind.id, name, content };
   const answer = await core.transport({ method: 'POST', path: '/v1/documents', body });
   if (membersOf(bodyOf(answer))['id'] !== id) {
     return { outcome: 'failed', problem: problemIn(answer) };
