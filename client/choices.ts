@@ -149,14 +149,19 @@ export async function adopt(core: Core, key: string): Promise<Adopted> {
     const choice = { type: 'choose', why: 'adopt', content, base, stored: false } as const;
     if (!core.machine().can(choice)) return 'keep';
     core.send(choice);
+    const isAdopted = () => core.facts().lineage === lineage + 1;
     const applied = await core.until(() => {
-      const facts = core.facts();
-      return facts.choice ? undefined : facts.lineage > lineage;
+      const { choice: waiting } = core.facts();
+      // Another choice took the place of this one.
+      if (waiting && waiting !== choice) return false;
+      return waiting ? undefined : isAdopted();
     });
     outcome = applied ? 'adopted' : 'cancelled';
     if (!applied) return 'keep';
     const goal = core.facts().generation;
     return core.until(() => {
+      // Something else was chosen before this was anywhere but on the shelf.
+      if (!isAdopted()) return 'keep';
       const facts = core.facts();
       if (facts.savedGeneration >= goal || isDrafted(facts)) return 'remove';
       return core.machine().matches({ draft: 'unavailable' }) ? 'keep' : undefined;

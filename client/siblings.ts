@@ -37,7 +37,9 @@ export function findSiblings({ place, own, drafts, locks }: SiblingsOptions): Si
       return found.flatMap(([key, draft]) => {
         if (key === own) return [];
         const alive = living.has(key);
-        if (!alive && equal(draft.content as Json, stored.content as Json)) {
+        // Made from a newer version than this page has seen, it may go back to what is here.
+        const isOld = draft.base <= stored.version;
+        if (!alive && isOld && equal(draft.content as Json, stored.content as Json)) {
           drafts.remove(key);
           return [];
         }

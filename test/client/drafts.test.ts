@@ -4,6 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { checksum, decodeDraft, encodeDraft } from '../../client/draft-record.ts';
 import { troubleOf } from '../../client/draft-store.ts';
+import type { DocumentSession } from '../../client/index.ts';
 import { gate, securityError, settle } from '../../client/testing/index.ts';
 import { attributes, debounceMs, draftContent, stage } from '../support/sessions.ts';
 
@@ -223,6 +224,57 @@ describe('what another page left', () => {
     await at.advance(debounceMs);
     expect(at.stored().content).toEqual(more);
     expect(session.getSnapshot().siblings).toHaveLength(1);
+  });
+
+  it.each<[string, (session: DocumentSession, key: string) => void]>([
+    ['an undo', (session) => session.undo()],
+    ['another adoption', (session, key) => session.adopt(key)],
+  ])('stays where it is when %s takes the place of its adoption', async (_, choose) => {
+    const at = await crashed(await crashed());
+    const { session } = await at.open();
+    session.edit(attributes({ a: 9 }));
+    await session.discardAndReload();
+    const held = gate();
+    at.server.script('PUT', { type: 'hold', until: held.until });
+    session.edit(b);
+    session.flush();
+    await settle();
+    const [first, second] = session.getSnapshot().siblings.map(({ key }) => key);
+    const adopted = session.adopt(first ?? '');
+    await settle();
+    choose(session, second ?? '');
+    held.open();
+    await at.advance(60_000);
+    expect(await adopted).toBe('cancelled');
+    expect(at.drafts().map(([key]) => key)).toContain(first);
+  });
+
+  it('stays where it is when its adoption is undone before anything has it', async () => {
+    const at = await crashed();
+    const { session } = await at.open();
+    const adopted = session.adopt(session.getSnapshot().siblings[0]?.key ?? '');
+    await settle();
+    expect(session.getSnapshot().content).toEqual(a);
+    session.undo();
+    expect(await adopted).toBe('adopted');
+    await at.advance(60_000);
+    expect(session.getSnapshot().siblings).toMatchObject([{ content: a }]);
+  });
+
+  it('is offered where it goes back from a version that this page has not seen', async () => {
+    const at = stage();
+    const { session, page } = await at.open();
+    page.leave();
+    at.wire.saveAs('plan', 'bob', b);
+    const { session: other, page: dying } = await at.open();
+    at.browser.cutNetwork();
+    other.edit(attributes({ a: 0 }));
+    await at.advance(300);
+    dying.crash();
+    page.comeBack();
+    await settle();
+    expect(session.getSnapshot()).toMatchObject({ version: 1, siblings: [{ base: 2 }] });
+    expect(at.drafts()).toHaveLength(1);
   });
 
   it('is discarded when the user says so', async () => {
