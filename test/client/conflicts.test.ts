@@ -163,6 +163,23 @@ describe('discardAndReload', () => {
     expect(session.getSnapshot()).toMatchObject({ status: 'saved', content: mine });
   });
 
+  it('hears nothing of a conflict of the save that it abandoned', async () => {
+    const at = stage();
+    const { session } = await at.open();
+    const late = gate();
+    at.server.script('PUT', { type: 'hold', until: late.until });
+    at.wire.saveAs('plan', 'bob', theirs);
+    session.edit(mine);
+    await at.advance(debounceMs);
+    expect(await session.discardAndReload()).toMatchObject({ outcome: 'reloaded', version: 2 });
+    late.open();
+    await settle();
+    session.edit(attributes({ a: 0, theirs: 1, mine: 2 }));
+    await at.advance(60_000);
+    expect(session.getSnapshot()).toMatchObject({ status: 'saved', version: 3 });
+    expect(at.conflicts).toEqual([]);
+  });
+
   it('is ended by an edit, which stays', async () => {
     const { at, session } = await conflicted();
     const held = gate();
@@ -188,6 +205,25 @@ describe('discardAndReload', () => {
     expect(session.getSnapshot().content).toEqual(mine);
     await at.advance(60_000);
     expect(at.stored().content).toEqual(mine);
+  });
+});
+
+describe('undo', () => {
+  it('that waited for our own save goes on from it', async () => {
+    const at = stage();
+    const { session } = await at.open();
+    session.edit(attributes({ a: 1 }));
+    await session.discardAndReload();
+    const held = gate();
+    at.server.script('PUT', { type: 'hold', until: held.until });
+    session.edit(attributes({ a: 2 }));
+    await at.advance(debounceMs);
+    session.undo();
+    expect(session.getSnapshot().status).toBe('settling');
+    held.open();
+    await at.advance(60_000);
+    expect(at.conflicts).toEqual([]);
+    expect(at.stored()).toMatchObject({ version: 3, content: attributes({ a: 1 }) });
   });
 });
 
