@@ -2,6 +2,8 @@
 // page. open-document.ts shares it among the page's holders.
 //
 // - All decisions are the machine's. What is here starts it, tells it what happens, and waits.
+// - Who listens is told when the machine stands still, so that an edit or a flush out of a listener
+//   meets what is there. A listener that throws stops nobody else.
 // - A call that waits is answered by a value; none waits for a network that is away.
 
 import { createActor } from 'xstate';
@@ -16,6 +18,7 @@ import { createDraftStore } from './draft-store.ts';
 import { remoteEffects } from './effects.ts';
 import type { Environment } from './environment.ts';
 import { announcedEvent, saveEvent } from './receipts.ts';
+import { report } from './report.ts';
 import { type SessionSnapshot, type Sibling, snapshotOf } from './session-snapshot.ts';
 import { findSiblings, type Siblings } from './siblings.ts';
 import type { MachineSnapshot } from './status.ts';
@@ -91,8 +94,27 @@ export function startSession(options: SessionOptions, world: SessionWorld): Core
   const listeners = new Set<() => void>();
 
   let isOver = false;
+  let moving = 0;
+  let told: MachineSnapshot | null = null;
+  const notify = () => {
+    for (const run of listeners) {
+      try {
+        run();
+      } catch (error) {
+        report(error);
+      }
+    }
+  };
+  const move = (run: () => void): void => {
+    moving += 1;
+    run();
+    moving -= 1;
+    if (moving > 0 || told === actor.getSnapshot()) return;
+    told = actor.getSnapshot();
+    notify();
+  };
   const send = (event: SessionEvent): void => {
-    if (!isOver) actor.send(event);
+    if (!isOver) move(() => actor.send(event));
   };
   const facts = (): Facts => actor.getSnapshot().context;
   const remote = remoteEffects({
@@ -106,7 +128,12 @@ export function startSession(options: SessionOptions, world: SessionWorld): Core
     Math.max(known.waitMs, retryMs(known) * (0.5 + environment.random() / 2));
   const delays = { ...delaysMs, retry };
   const logic = world.parts.logic({ changes: world.parts.changes, effects, delays });
-  const actor = createActor(logic, { clock });
+  const actor = createActor(logic, {
+    clock: {
+      setTimeout: (run, ms) => clock.setTimeout(() => move(run), ms),
+      clearTimeout: (timer) => clock.clearTimeout(timer),
+    },
+  });
 
   let offered: readonly Omit<Sibling, 'stale'>[] = [];
   let seen: { machine: MachineSnapshot; offered: typeof offered; snapshot: SessionSnapshot };
@@ -116,9 +143,6 @@ export function startSession(options: SessionOptions, world: SessionWorld): Core
       seen = { machine: now, offered, snapshot: snapshotOf(now, offered) };
     }
     return seen.snapshot;
-  };
-  const notify = () => {
-    for (const run of [...listeners]) run();
   };
   const find = async (): Promise<void> => {
     if (facts().base.version === 0) return;
@@ -150,7 +174,7 @@ export function startSession(options: SessionOptions, world: SessionWorld): Core
   let isLoaded = false;
   const ended = new Promise<void>((resolve) => {
     actor.subscribe((now) => {
-      if (now.matches({ holding: 'ended' })) {
+      if (!isOver && now.matches({ holding: 'ended' })) {
         for (const leave of [leavePage, leaveStream, leaveLock]) leave();
         isOver = true;
         resolve();
@@ -164,7 +188,6 @@ export function startSession(options: SessionOptions, world: SessionWorld): Core
         isLoaded = true;
         find();
       }
-      notify();
     });
   });
   actor.start();

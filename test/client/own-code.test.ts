@@ -82,3 +82,71 @@ describe('a copy', () => {
     expect(draftContent(at)).toEqual(code === 'not_json' ? undefined : { attributes: { a: null } });
   });
 });
+
+describe('a subscriber', () => {
+  it('that throws keeps nobody else from being told, and no call from its answer', async () => {
+    const at = stage();
+    const { session } = await at.open();
+    session.subscribe({
+      next: () => {
+        throw failure;
+      },
+    });
+    const seen: unknown[] = [];
+    session.subscribe({ next: ({ status }) => seen.push(status) });
+    session.edit(a);
+    expect(await session.flush()).toEqual({ outcome: 'saved', version: 2 });
+    expect(seen).toContain('saved');
+    expect(await session.close()).toBe('saved');
+    expect(new Set(reported)).toEqual(new Set([failure]));
+  });
+
+  it('that edits twice loses neither edit, and its flush speaks for both', async () => {
+    const at = stage();
+    const { session } = await at.open();
+    const add = (name: string) => (content: unknown) => ({
+      attributes: { ...(content as { attributes: object }).attributes, [name]: 1 },
+    });
+    const answers: unknown[] = [];
+    const stop = session.subscribe({
+      next: ({ content }) => {
+        if (content !== a) return;
+        stop();
+        session.edit(add('b'));
+        session.edit(add('c'));
+        answers.push(session.flush().then(() => at.stored().content));
+      },
+    });
+    session.edit(a);
+    expect(await Promise.all(answers)).toEqual([attributes({ a: 1, b: 1, c: 1 })]);
+  });
+
+  it('that lets go is told nothing more', async () => {
+    const at = stage();
+    const { session } = await at.open();
+    const told: string[] = [];
+    const second = { stop: () => {} };
+    session.subscribe({ next: () => second.stop() });
+    second.stop = session.subscribe({ next: () => told.push('second') });
+    session.edit(a);
+    expect(told).toEqual([]);
+  });
+
+  it('that closes after its edit is told where the edit went', async () => {
+    const at = stage();
+    const { session } = await at.open();
+    at.browser.goOffline();
+    const answers: unknown[] = [];
+    const stop = session.subscribe({
+      next: ({ content }) => {
+        if (content !== a) return;
+        stop();
+        session.edit(b);
+        answers.push(session.close());
+      },
+    });
+    session.edit(a);
+    expect(await Promise.all(answers)).toEqual(['drafted']);
+    expect(draftContent(at)).toEqual(b);
+  });
+});
