@@ -55,7 +55,9 @@ async function baseOf(core: Core, theirs: ReadDocument): Promise<unknown> {
   return membersOf(bodyOf(answer))['content'] ?? null;
 }
 
-const isConflict = (core: Core): boolean => core.machine().matches({ lane: 'conflict' });
+/** Of a session that has ended nothing can be decided any more. */
+const isConflict = (core: Core): boolean =>
+  core.machine().matches({ lane: 'conflict' }) && !core.machine().matches({ holding: 'ended' });
 
 /**
  * Resolves a conflict: the answer is saved against the version that `resolve` saw. Where somebody
@@ -72,20 +74,23 @@ export async function rebase(core: Core, resolve: Resolve): Promise<Rebased> {
       base === null || !kind.merge
         ? null
         : kind.merge(base as Json, mine as Json, theirs.content as Json);
-    const content = await resolve({
+    const answer = await resolve({
       ...{ base, mine, merge },
       theirs: theirs.content,
       theirsBy: theirs.updatedBy,
       theirsAt: theirs.updatedAt,
     });
-    if (content === null) return { outcome: 'cancelled', status: statusOf(core.machine()) };
+    // Undefined too: it is what `merge?.content` is where nothing was merged.
+    const content = answer ?? null;
+    if (content === null) break;
     if (!isConflict(core) || core.facts().generation !== generation) continue;
     const reviewed: Base = { version: theirs.version, content: theirs.content };
     core.send({ type: 'choose', why: 'rebase', content, base: reviewed, stored: false });
     const flushed = await flush(core);
     if (flushed.outcome === 'saved' || flushed.status !== 'conflict') return flushed;
   }
-  return { outcome: 'no-conflict', status: statusOf(core.machine()) };
+  const status = statusOf(core.machine());
+  return { outcome: status === 'conflict' ? 'cancelled' : 'no-conflict', status };
 }
 
 export interface DiscardResult {

@@ -111,6 +111,30 @@ describe('rebase', () => {
     expect(session.getSnapshot()).toMatchObject({ status: 'conflict', content: mine });
   });
 
+  it('leaves the conflict as it is where the answer is undefined', async () => {
+    const { session } = await conflicted();
+    expect(await session.rebase(() => undefined)).toMatchObject({ outcome: 'cancelled' });
+    expect(session.getSnapshot()).toMatchObject({ status: 'conflict', content: mine });
+  });
+
+  it('asks no more when the session has ended meanwhile, with mine in the draft', async () => {
+    const { at, session } = await conflicted();
+    const { until, open } = gate();
+    let asked = 0;
+    const rebased = session.rebase(async ({ merge }) => {
+      asked += 1;
+      if (asked > 9) throw new Error('It asks for ever.');
+      await until;
+      return merge?.content;
+    });
+    await settle();
+    expect(await session.close()).toBe('drafted');
+    await at.advance(5000);
+    open();
+    expect(await rebased).toMatchObject({ outcome: 'cancelled', status: 'conflict' });
+    expect([asked, draftContent(at)]).toEqual([1, mine]);
+  });
+
   it('can be undone, and is a conflict again', async () => {
     const { at, session } = await conflicted();
     await session.rebase(({ merge }) => merge?.content);
