@@ -200,12 +200,14 @@ export function undo(core: Core): boolean {
   const [last] = shelf;
   if (!last) return false;
   const isOurs = last.base.version === lineageStart;
-  core.send({
+  const choice = {
     type: 'choose',
     why: 'undo',
     content: last.content,
     base: isOurs ? base : last.base,
     stored: isOurs && equal(last.content as Json, base.content as Json),
-  });
-  return true;
+  } as const;
+  const isPossible = core.machine().can(choice);
+  core.send(choice);
+  return isPossible;
 }
