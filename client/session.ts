@@ -33,7 +33,10 @@ export interface SessionOptions {
   /** Who is signed in, as the server names them. Drafts are this user's alone. */
   readonly user: string;
   readonly headers?: HeadersSource;
-  /** Called once for each conflict. Required, because a conflict that nobody shows loses work. */
+  /**
+   * Called once for each conflict, and for one that is there when the document is opened. Required,
+   * because a conflict that nobody shows loses work.
+   */
   readonly onConflict: (conflict: Conflict) => void;
 }
 
@@ -82,12 +85,12 @@ export interface SessionWorld {
 /** Starts a session. It ends by itself, when nobody holds it and nothing is left to do. */
 export function startSession(options: SessionOptions, world: SessionWorld): Core {
   const { environment, streams } = world;
-  const { id, kind, user, url } = options;
+  const { id, kind, user } = options;
   const { clock, page } = environment;
   const writer = world.parts.mintWriter(environment);
   const place: DraftPlace = { kind: kind.id, user, document: id };
   const slot = slotKey(place, writer);
-  const transport = createTransport(environment, { url, headers: options.headers ?? {} });
+  const transport = createTransport(environment, options);
   const drafts = createDraftStore(environment);
   const locks = writerLocks(environment.locks);
   const siblings = findSiblings({ place, own: slot, drafts, locks });

@@ -31,6 +31,7 @@ type Message =
 export interface StreamsOptions {
   readonly url: string;
   readonly user: string;
+  /** Read anew for each stream. */
   readonly headers: HeadersSource;
 }
 
@@ -38,11 +39,9 @@ const firstWaitMs = 1000;
 const mostWaitMs = 30_000;
 const gatherMs = 50;
 
-export function createStreams(
-  environment: Environment,
-  { url, user, headers }: StreamsOptions,
-): Streams {
+export function createStreams(environment: Environment, options: StreamsOptions): Streams {
   const { clock, locks } = environment;
+  const { url, user } = options;
   const name = `fencepost:events:${url}:${user}`;
   const me = environment.uuid();
   const listeners = new Map<string, Set<StreamListener>>();
@@ -116,7 +115,7 @@ export function createStreams(
     if (!leads || ids().length === 0) return;
     const mine = drops;
     withHeaders(
-      headers,
+      options.headers,
       (own) => {
         if (mine === drops) stream(own);
       },

@@ -91,13 +91,11 @@ async function read(answer: HttpAnswer): Promise<Answer> {
 
 export interface TransportOptions {
   readonly url: string;
-  readonly headers: HeadersSource;
+  /** Read anew for each request. */
+  readonly headers?: HeadersSource;
 }
 
-export function createTransport(
-  environment: Environment,
-  { url, headers }: TransportOptions,
-): Transport {
+export function createTransport(environment: Environment, options: TransportOptions): Transport {
   const { clock, page } = environment;
   const budget = budgetOf(page);
 
@@ -107,7 +105,7 @@ export function createTransport(
       const body = call.body === undefined ? undefined : JSON.stringify(call.body);
       giveBack = page.isHidden() && body !== undefined ? budget.take(body) : null;
       const request = (keepalive: boolean) =>
-        environment.fetch(url + call.path, {
+        environment.fetch(options.url + call.path, {
           method: call.method,
           headers: {
             accept: 'application/json',
@@ -146,7 +144,7 @@ export function createTransport(
         answer({ type: 'broken', because: 'timeout' });
       }, timeoutMs);
       withHeaders(
-        headers,
+        options.headers ?? {},
         (own) => {
           if (!stop.signal.aborted) send(call, own, stop.signal).then(answer);
         },

@@ -6,7 +6,14 @@ import { openDocument } from '../../client/index.ts';
 import { settle } from '../../client/testing/index.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { record } from '../../kinds/record.ts';
-import { attributes, debounceMs, documentId, draftContent, stage, url } from '../support/sessions.ts';
+import {
+  attributes,
+  debounceMs,
+  documentId,
+  draftContent,
+  stage,
+  url,
+} from '../support/sessions.ts';
 
 const [a, b] = [attributes({ a: 1 }), attributes({ a: 2 })];
 const failure = new Error('not ours');
@@ -76,7 +83,10 @@ describe('a copy', () => {
     const { session } = await at.open();
     session.edit({ attributes: { a: value } });
     await at.advance(debounceMs);
-    expect(await session.keepAsCopy('mine')).toMatchObject({ outcome: 'failed', problem: { code } });
+    expect(await session.keepAsCopy('mine')).toMatchObject({
+      outcome: 'failed',
+      problem: { code },
+    });
     expect(at.wire.ids()).toEqual([documentId]);
     expect(session.getSnapshot()).toMatchObject({ status: 'blocked', unsaved: true });
     expect(draftContent(at)).toEqual(code === 'not_json' ? undefined : { attributes: { a: null } });
@@ -130,23 +140,5 @@ describe('a subscriber', () => {
     second.stop = session.subscribe({ next: () => told.push('second') });
     session.edit(a);
     expect(told).toEqual([]);
-  });
-
-  it('that closes after its edit is told where the edit went', async () => {
-    const at = stage();
-    const { session } = await at.open();
-    at.browser.goOffline();
-    const answers: unknown[] = [];
-    const stop = session.subscribe({
-      next: ({ content }) => {
-        if (content !== a) return;
-        stop();
-        session.edit(b);
-        answers.push(session.close());
-      },
-    });
-    session.edit(a);
-    expect(await Promise.all(answers)).toEqual(['drafted']);
-    expect(draftContent(at)).toEqual(b);
   });
 });
