@@ -106,6 +106,9 @@ export function createStreams(environment: Environment, options: StreamsOptions)
       },
       lost: () => {
         drop();
+        // Pages that are there say anew what they want; of those that went nobody told.
+        wanted.clear();
+        tell({ type: 'who' });
         again();
       },
     });
@@ -162,7 +165,8 @@ export function createStreams(environment: Environment, options: StreamsOptions)
     else if (message.type === 'want') {
       if (message.ids.length > 0) wanted.set(message.page, message.ids);
       else wanted.delete(message.page);
-      if (leads) later(gatherMs);
+      // Where a timer is armed, it is the next try that asks for these too.
+      if (leads && timer === null) later(gatherMs);
     } else take(message);
   };
   const start = () => {
@@ -170,7 +174,10 @@ export function createStreams(environment: Environment, options: StreamsOptions)
     channel?.listen(hear);
     stopPage = environment.page.listen((event) => {
       if (event === 'sleep' || event === 'offline') rest();
-      if (event === 'wake' || event === 'online') stand();
+      if (event !== 'wake' && event !== 'online') return;
+      stand();
+      // Who leads may have asked while this page slept.
+      want();
     });
     stand();
   };
