@@ -39,7 +39,7 @@ export function refusalOf(kind: Kind, content: unknown): Problem | undefined {
     return problems[0] && { code: problems[0].code, detail: problems[0].detail, pointers };
   } catch (error) {
     report(error);
-    return { code: 'check_failed', detail: 'This content could not be checked.' };
+    return { code: 'check_failed', detail: String(error) };
   }
 }
 

@@ -154,13 +154,13 @@ export function openWith(options: OpenOptions, parts: typeof ownParts): Document
       const run = () => next?.(core.getSnapshot());
       const stop = core.listen(run);
       if (typeof listener === 'function') run();
-      return Object.assign(() => stop(), { unsubscribe: stop });
+      return Object.assign(stop, { unsubscribe: stop });
     },
     whenLoaded: () => core.until(() => (core.facts().base.version > 0 ? null : undefined)).then(),
     edit(content) {
-      if (closed) throw new Error('This holder of the document was closed: nothing was edited.');
+      if (closed) throw new Error('This holder was closed: nothing was edited.');
       const facts = core.facts();
-      if (facts.base.version === 0) throw new Error('The document is not loaded: wait for it.');
+      if (facts.base.version === 0) throw new Error('The document is not loaded.');
       const next = typeof content === 'function' ? content(facts.content) : content;
       if (next !== facts.content) core.send({ type: 'edit', content: next });
     },

@@ -63,7 +63,6 @@ export interface Core {
   readonly environment: Environment;
   readonly transport: Transport;
   readonly siblings: Siblings;
-  readonly writer: string;
   send(event: SessionEvent): void;
   machine(): MachineSnapshot;
   facts(): Facts;
@@ -73,7 +72,6 @@ export interface Core {
   signedIn(): void;
   getSnapshot(): SessionSnapshot;
   listen(run: () => void): () => void;
-  readonly ended: Promise<void>;
 }
 
 export interface SessionWorld {
@@ -175,29 +173,26 @@ export function startSession(options: SessionOptions, world: SessionWorld): Core
 
   let conflict: Conflict | null = null;
   let isLoaded = false;
-  const ended = new Promise<void>((resolve) => {
-    actor.subscribe((now) => {
-      if (!isOver && now.matches({ holding: 'ended' })) {
-        for (const leave of [leavePage, leaveStream, leaveLock]) leave();
-        isOver = true;
-        resolve();
-        actor.stop();
-      }
-      const isConflict = now.matches({ lane: 'conflict' });
-      const met = isConflict ? now.context.conflict : null;
-      if (met && !conflict) queueMicrotask(() => options.onConflict(met));
-      conflict = met;
-      if (!isLoaded && now.context.base.version > 0) {
-        isLoaded = true;
-        find();
-      }
-    });
+  actor.subscribe((now) => {
+    if (!isOver && now.matches({ holding: 'ended' })) {
+      for (const leave of [leavePage, leaveStream, leaveLock]) leave();
+      isOver = true;
+      actor.stop();
+    }
+    const isConflict = now.matches({ lane: 'conflict' });
+    const met = isConflict ? now.context.conflict : null;
+    if (met && !conflict) options.onConflict(met);
+    conflict = met;
+    if (!isLoaded && now.context.base.version > 0) {
+      isLoaded = true;
+      find();
+    }
   });
   actor.start();
   hearNetwork();
 
   return {
-    ...{ options, environment, transport, siblings, writer, send, facts, getSnapshot, ended },
+    ...{ options, environment, transport, siblings, send, facts, getSnapshot },
     machine: () => actor.getSnapshot(),
     findSiblings: find,
     signedIn() {

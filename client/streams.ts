@@ -117,14 +117,11 @@ export function createStreams(environment: Environment, options: StreamsOptions)
     drop();
     if (!leads || ids().length === 0) return;
     const mine = drops;
+    const ifStill = (run: () => void) => mine === drops && run();
     withHeaders(
       options.headers,
-      (own) => {
-        if (mine === drops) stream(own);
-      },
-      () => {
-        if (mine === drops) again();
-      },
+      (own) => ifStill(() => stream(own)),
+      () => ifStill(again),
     );
   }
   const lead = () => {

@@ -24,6 +24,8 @@ export type Answer =
   | { readonly type: 'signed-out' }
   | { readonly type: 'broken'; readonly because: string };
 
+const broken = (because: string): Answer => ({ type: 'broken', because });
+
 export interface Call {
   readonly method: string;
   readonly path: string;
@@ -84,7 +86,7 @@ async function read(answer: HttpAnswer): Promise<Answer> {
   const body = parsed(text);
   if (status < 300 && body === undefined) {
     const isPage = answer.headers.get('content-type')?.includes('text/html') && text !== '';
-    return isPage ? { type: 'signed-out' } : { type: 'broken', because: 'no JSON' };
+    return isPage ? { type: 'signed-out' } : broken('no JSON');
   }
   return { type: 'answered', status, body, waitMs: waitMsOf(answer) };
 }
@@ -125,7 +127,7 @@ export function createTransport(environment: Environment, options: TransportOpti
       };
       return await read(await (giveBack ? request(true).catch(plainly) : request(false)));
     } catch {
-      return { type: 'broken', because: 'network' };
+      return broken('network');
     } finally {
       giveBack?.();
     }
@@ -141,14 +143,14 @@ export function createTransport(environment: Environment, options: TransportOpti
       // From here on, so that headers that never come are no answer either.
       const timer = clock.setTimeout(() => {
         stop.abort();
-        answer({ type: 'broken', because: 'timeout' });
+        answer(broken('timeout'));
       }, timeoutMs);
       withHeaders(
         options.headers ?? {},
         (own) => {
           if (!stop.signal.aborted) send(call, own, stop.signal).then(answer);
         },
-        () => answer({ type: 'broken', because: 'headers' }),
+        () => answer(broken('headers')),
       );
     });
 }
