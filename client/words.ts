@@ -23,8 +23,8 @@ export const statusTexts: Readonly<Record<Status, string>> = {
 
 /**
  * The status as a sentence; it says so where the work is nowhere but in this page, and cannot be
- * kept elsewhere. That the draft is a moment behind the keystroke is not said: a screen reader would
- * read one sentence and the other in turn for as long as somebody types.
+ * kept elsewhere. That the draft is a moment behind the keystroke is not said: a screen reader
+ * would read one sentence and the other in turn for as long as somebody types.
  */
 export function describeStatus({ status, safe, draftTrouble }: Described): string {
   if (safe !== 'page' || draftTrouble === null) return statusTexts[status];
