@@ -5,7 +5,7 @@ import { equal, type Json } from '../kinds/json.ts';
 import type { Merge } from '../kinds/kind.ts';
 import type { Base, Problem, ReadDocument } from '../machines/session-events.ts';
 import { isDrafted } from '../machines/session-facts.ts';
-import { documentPath } from './effects.ts';
+import { documentPath, refusalOf } from './effects.ts';
 import { membersOf, problemOf, readEvent, signedOut } from './receipts.ts';
 import { type Flushed, flush } from './saving.ts';
 import type { Core } from './session.ts';
@@ -55,7 +55,9 @@ async function baseOf(core: Core, theirs: ReadDocument): Promise<unknown> {
   return membersOf(bodyOf(answer))['content'] ?? null;
 }
 
-const isConflict = (core: Core): boolean => core.machine().matches({ lane: 'conflict' });
+/** Of a session that has ended nothing can be decided any more. */
+const isConflict = (core: Core): boolean =>
+  core.machine().matches({ lane: 'conflict' }) && !core.machine().matches({ holding: 'ended' });
 
 /**
  * Resolves a conflict: the answer is saved against the version that `resolve` saw. Where somebody
@@ -72,20 +74,23 @@ export async function rebase(core: Core, resolve: Resolve): Promise<Rebased> {
       base === null || !kind.merge
         ? null
         : kind.merge(base as Json, mine as Json, theirs.content as Json);
-    const content = await resolve({
+    const answer = await resolve({
       ...{ base, mine, merge },
       theirs: theirs.content,
       theirsBy: theirs.updatedBy,
       theirsAt: theirs.updatedAt,
     });
-    if (content === null) return { outcome: 'cancelled', status: statusOf(core.machine()) };
+    // Undefined too: it is what `merge?.content` is where nothing was merged.
+    const content = answer ?? null;
+    if (content === null) break;
     if (!isConflict(core) || core.facts().generation !== generation) continue;
     const reviewed: Base = { version: theirs.version, content: theirs.content };
     core.send({ type: 'choose', why: 'rebase', content, base: reviewed, stored: false });
     const flushed = await flush(core);
     if (flushed.outcome === 'saved' || flushed.status !== 'conflict') return flushed;
   }
-  return { outcome: 'no-conflict', status: statusOf(core.machine()) };
+  const status = statusOf(core.machine());
+  return { outcome: status === 'conflict' ? 'cancelled' : 'no-conflict', status };
 }
 
 export interface DiscardResult {
@@ -120,8 +125,11 @@ export type Copied =
  */
 export async function keepAsCopy(core: Core, name: string): Promise<Copied> {
   const { content, generation } = core.facts();
+  const { kind } = core.options;
+  const problem = refusalOf(kind, content);
+  if (problem) return { outcome: 'failed', problem };
   const id = core.environment.uuid();
-  const body = { id, kind: core.options.kind.id, name, content };
+  const body = { id, kind: kind.id, name, content };
   const answer = await core.transport({ method: 'POST', path: '/v1/documents', body });
   if (membersOf(bodyOf(answer))['id'] !== id) {
     return { outcome: 'failed', problem: problemIn(answer) };
@@ -146,14 +154,19 @@ export async function adopt(core: Core, key: string): Promise<Adopted> {
     const choice = { type: 'choose', why: 'adopt', content, base, stored: false } as const;
     if (!core.machine().can(choice)) return 'keep';
     core.send(choice);
+    const isAdopted = () => core.facts().lineage === lineage + 1;
     const applied = await core.until(() => {
-      const facts = core.facts();
-      return facts.choice ? undefined : facts.lineage > lineage;
+      const { choice: waiting } = core.facts();
+      // Another choice took the place of this one.
+      if (waiting && waiting !== choice) return false;
+      return waiting ? undefined : isAdopted();
     });
     outcome = applied ? 'adopted' : 'cancelled';
     if (!applied) return 'keep';
     const goal = core.facts().generation;
     return core.until(() => {
+      // Something else was chosen before this was anywhere but on the shelf.
+      if (!isAdopted()) return 'keep';
       const facts = core.facts();
       if (facts.savedGeneration >= goal || isDrafted(facts)) return 'remove';
       return core.machine().matches({ draft: 'unavailable' }) ? 'keep' : undefined;
@@ -187,12 +200,14 @@ export function undo(core: Core): boolean {
   const [last] = shelf;
   if (!last) return false;
   const isOurs = last.base.version === lineageStart;
-  core.send({
+  const choice = {
     type: 'choose',
     why: 'undo',
     content: last.content,
     base: isOurs ? base : last.base,
     stored: isOurs && equal(last.content as Json, base.content as Json),
-  });
-  return true;
+  } as const;
+  const isPossible = core.machine().can(choice);
+  core.send(choice);
+  return isPossible;
 }

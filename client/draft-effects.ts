@@ -8,7 +8,7 @@ import type { SessionEvent } from '../machines/session-events.ts';
 import type { Facts } from '../machines/session-facts.ts';
 import type { Effects } from '../machines/session-setup.ts';
 import { type DraftPlace, slotKey } from './draft-record.ts';
-import { type DraftStore, draftText, type Written } from './draft-store.ts';
+import { type DraftStore, type DraftTrouble, draftText, type Written } from './draft-store.ts';
 import type { Clock } from './environment.ts';
 import { losslessCheck } from './lossless.ts';
 
@@ -34,13 +34,11 @@ export function draftEffects(
       counter += 1;
       const head = { ...place, writer, base: base.version, counter, at: clock.now() };
       const text = draftText(head, content);
-      if (text === null) {
-        send({ type: 'draft.failed', because: 'not-json' });
-        return;
-      }
+      const fail = (because: DraftTrouble) => send({ type: 'draft.failed', because });
+      if (text === null) return fail('not-json');
       const answer = (written: Written) => {
-        if (!written.written) send({ type: 'draft.failed', because: written.because });
-        else if (!isLossless(content)) send({ type: 'draft.failed', because: 'not-json' });
+        if (!written.written) fail(written.because);
+        else if (!isLossless(content)) fail('not-json');
         else send({ type: 'draft.written', generation, base: base.version });
       };
       const written = drafts.write(key, text);

@@ -62,10 +62,8 @@ export function decodeDraft(text: string): DecodedDraft {
     const isWhole =
       end > 0 && isHead(head) && head.length === body.length && head.checksum === checksum(body);
     if (!isWhole) return { type: 'broken' };
-    const { kind, user, document, writer, base, counter, at } = head;
-    const content: unknown = JSON.parse(body);
-    const draft = { kind, user, document, writer, base, counter, at, content, size: body.length };
-    return { type: 'draft', draft };
+    const { schema: _, checksum: __, length: size, ...own } = head;
+    return { type: 'draft', draft: { ...own, content: JSON.parse(body), size } };
   } catch {
     return { type: 'broken' };
   }

@@ -31,8 +31,6 @@ export interface DraftStore {
   read(key: string): Promise<Draft | null>;
   /** The whole drafts of a place, the newest base and counter first. Broken ones are put away. */
   list(place: DraftPlace): Promise<readonly (readonly [string, Draft])[]>;
-  /** When all that was asked of the mirror has been done. */
-  idle(): Promise<void>;
 }
 
 /** QuotaExceededError, and NS_ERROR_DOM_QUOTA_REACHED in Firefox, say that a storage is full. */
@@ -83,8 +81,8 @@ export function createDraftStore({ storage, mirror }: Environment): DraftStore {
 
   const copiesOf = async (beginning: string) => {
     await queue;
-    const inMirror = await (mirror?.list(beginning) ?? Promise.resolve([])).catch(() => []);
-    return [...slotsOf(beginning), ...inMirror];
+    const inMirror = await mirror?.list(beginning).catch(() => []);
+    return [...slotsOf(beginning), ...(inMirror ?? [])];
   };
 
   /** Puts a broken text away, where nothing overwrites it; where there is no room, it stays. */
@@ -137,6 +135,5 @@ export function createDraftStore({ storage, mirror }: Environment): DraftStore {
     },
     read: async (key) => (await wholeDrafts(key)).get(key) ?? null,
     list: async (place) => [...(await wholeDrafts(placeKey(place)))].toSorted(newestFirst),
-    idle: () => queue.then(() => {}),
   };
 }

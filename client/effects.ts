@@ -7,9 +7,10 @@
 
 import type { Kind } from '../kinds/kind.ts';
 import type { SaveRequest } from '../kinds/wire.ts';
-import type { Save, SessionEvent } from '../machines/session-events.ts';
+import type { Problem, Save, SessionEvent } from '../machines/session-events.ts';
 import type { Effects } from '../machines/session-setup.ts';
 import { abandonEvent, readEvent, type SentSave, type saveEvent } from './receipts.ts';
+import { report } from './report.ts';
 import type { Answer, Call, Transport } from './transport.ts';
 
 export interface RemoteOptions {
@@ -29,6 +30,18 @@ export interface Remote extends Pick<Effects, 'put' | 'read' | 'abandon'> {
 }
 
 export const documentPath = (id: string): string => `/v1/documents/${encodeURIComponent(id)}`;
+
+/** What the kind finds wrong with a content. One that fails at looking refuses it. */
+export function refusalOf(kind: Kind, content: unknown): Problem | undefined {
+  try {
+    const problems = kind.check(content);
+    const pointers = problems.map(({ pointer }) => pointer);
+    return problems[0] && { code: problems[0].code, detail: problems[0].detail, pointers };
+  } catch (error) {
+    report(error);
+    return { code: 'check_failed', detail: String(error) };
+  }
+}
 
 export function remoteEffects(options: RemoteOptions): Remote {
   const { transport, id, writer, kind, mint, send } = options;
@@ -58,10 +71,8 @@ export function remoteEffects(options: RemoteOptions): Remote {
     put(save) {
       if (!save) return;
       const sent = sentAs(save);
-      const [first, ...others] = kind.check(save.content);
-      if (first) {
-        const pointers = [first, ...others].map(({ pointer }) => pointer);
-        const problem = { code: first.code, detail: first.detail, pointers };
+      const problem = refusalOf(kind, save.content);
+      if (problem) {
         send({ type: 'save.refused', save: save.number, problem });
         return;
       }

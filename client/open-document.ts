@@ -2,7 +2,9 @@
 //
 // - A session is the document's, not a component's: it outlives the last holder for as long as
 //   there is work to bring home, and opening again in that time gives the same session.
-// - Each holder closes for itself. A holder that was closed refuses edits, instead of losing them.
+// - Each holder closes for itself. A holder that was closed refuses edits, instead of losing them,
+//   holds nothing more, and hears of no conflict.
+// - Each holder hears of a conflict, also one that is there already when it opens.
 
 import { browserEnvironment } from './browser.ts';
 import {
@@ -22,7 +24,7 @@ import type { Environment } from './environment.ts';
 import { type Closed, close, type Flushed, flush } from './saving.ts';
 import { type Core, parts as ownParts, type SessionOptions, startSession } from './session.ts';
 import type { SessionSnapshot } from './session-snapshot.ts';
-import { createStreams, type Streams } from './streams.ts';
+import { createStreams, type Streams, type StreamsOptions } from './streams.ts';
 
 export interface OpenOptions extends SessionOptions {
   /** The fault kit's, in tests. */
@@ -66,13 +68,17 @@ export interface DocumentSession {
 
 interface Shared {
   readonly core: Core;
-  holders: number;
+  /** The newest holder's headers are those that are sent: an old one may have an old token. */
+  readonly options: Mutable<SessionOptions>;
+  readonly holders: Set<SessionOptions>;
   holds: number;
 }
 
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
 interface Room {
   readonly sessions: Map<string, Shared>;
-  readonly streams: Map<string, Streams>;
+  readonly streams: Map<string, readonly [Streams, Mutable<StreamsOptions>]>;
 }
 
 const rooms = new WeakMap<Environment, Room>();
@@ -89,10 +95,10 @@ function roomOf(environment: Environment): Room {
 function streamsOf(room: Room, environment: Environment, options: SessionOptions): Streams {
   const { url, user, headers = {} } = options;
   const key = JSON.stringify([url, user]);
-  const known = room.streams.get(key);
-  if (known) return known;
-  const streams = createStreams(environment, { url, user, headers });
-  room.streams.set(key, streams);
+  const own = { url, user, headers };
+  const [streams, theirs] = room.streams.get(key) ?? [createStreams(environment, own), own];
+  if (options.headers) theirs.headers = headers;
+  room.streams.set(key, [streams, theirs]);
   return streams;
 }
 
@@ -101,14 +107,22 @@ function sharedOf(options: OpenOptions, parts: typeof ownParts): Shared {
   const environment = options.environment ?? browser ?? browserEnvironment();
   const room = roomOf(environment);
   const key = JSON.stringify([options.url, options.kind.id, options.user, options.id]);
+  const streams = streamsOf(room, environment, options);
   const known = room.sessions.get(key);
   if (known) {
+    if (options.headers) known.options.headers = options.headers;
     known.core.send({ type: 'reopen' });
     return known;
   }
-  const streams = streamsOf(room, environment, options);
-  const core = startSession(options, { environment, streams, parts });
-  const shared: Shared = { core, holders: 0, holds: 0 };
+  const holders = new Set<SessionOptions>();
+  const own: SessionOptions = {
+    ...options,
+    onConflict: (conflict) => {
+      for (const { onConflict } of holders) queueMicrotask(() => onConflict(conflict));
+    },
+  };
+  const core = startSession(own, { environment, streams, parts });
+  const shared: Shared = { core, options: own, holders, holds: 0 };
   room.sessions.set(key, shared);
   core.listen(() => {
     const hasEnded = core.machine().matches({ holding: 'ended' });
@@ -126,8 +140,12 @@ export function openDocument(options: OpenOptions): DocumentSession {
 export function openWith(options: OpenOptions, parts: typeof ownParts): DocumentSession {
   const shared = sharedOf(options, parts);
   const { core } = shared;
-  shared.holders += 1;
+  const holder = { ...options };
+  shared.holders.add(holder);
   let closed: Promise<Closed> | null = null;
+  const releases = new Set<() => void>();
+  const met = core.getSnapshot();
+  if (met.status === 'conflict') queueMicrotask(() => options.onConflict(met.conflict));
 
   return {
     getSnapshot: core.getSnapshot,
@@ -136,21 +154,22 @@ export function openWith(options: OpenOptions, parts: typeof ownParts): Document
       const run = () => next?.(core.getSnapshot());
       const stop = core.listen(run);
       if (typeof listener === 'function') run();
-      return Object.assign(() => stop(), { unsubscribe: stop });
+      return Object.assign(stop, { unsubscribe: stop });
     },
     whenLoaded: () => core.until(() => (core.facts().base.version > 0 ? null : undefined)).then(),
     edit(content) {
-      if (closed) throw new Error('This holder of the document was closed: nothing was edited.');
+      if (closed) throw new Error('This holder was closed: nothing was edited.');
       const facts = core.facts();
-      if (facts.base.version === 0) throw new Error('The document is not loaded: wait for it.');
+      if (facts.base.version === 0) throw new Error('The document is not loaded.');
       const next = typeof content === 'function' ? content(facts.content) : content;
       if (next !== facts.content) core.send({ type: 'edit', content: next });
     },
     flush: () => flush(core),
     close() {
       if (closed) return closed;
-      shared.holders -= 1;
-      closed = shared.holders > 0 ? flush(core).then(outcomeOf) : close(core);
+      shared.holders.delete(holder);
+      for (const release of releases) release();
+      closed = shared.holders.size > 0 ? flush(core).then(outcomeOf) : close(core);
       return closed;
     },
     rebase: (resolve) => rebase(core, resolve),
@@ -159,13 +178,13 @@ export function openWith(options: OpenOptions, parts: typeof ownParts): Document
     hold() {
       shared.holds += 1;
       if (shared.holds === 1) core.send({ type: 'hold' });
-      let held = true;
-      return () => {
-        if (!held) return;
-        held = false;
+      const release = () => {
+        if (!releases.delete(release)) return;
         shared.holds -= 1;
         if (shared.holds === 0) core.send({ type: 'release' });
       };
+      releases.add(release);
+      return release;
     },
     adopt: (key) => adopt(core, key),
     discardSibling: (key) => discardSibling(core, key),

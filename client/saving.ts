@@ -1,6 +1,7 @@
 // `flush` and `close`: waiting until the work is where it can go.
 
 import { isDrafted, isUnsaved } from '../machines/session-facts.ts';
+import type { Place } from '../machines/session-setup.ts';
 import type { Core } from './session.ts';
 import { type Safety, type Status, safetyOf, statusOf } from './status.ts';
 
@@ -9,12 +10,16 @@ export type Flushed =
   /** It could not be saved for now; the status says why, and `safe` where the work is. */
   | { readonly outcome: 'unsaved'; readonly status: Status; readonly safe: Safety };
 
-/** The lane is on its way somewhere, and needs no more than time. */
+/**
+ * The lane is on its way somewhere, and needs no more than time. Where a choice waits for a save
+ * that nobody answers, or a page that came back cannot read, it needs the network.
+ */
 function isMoving(core: Core): boolean {
   const machine = core.machine();
-  const status = statusOf(machine);
-  if (['saving', 'settling', 'loading'].includes(status)) return true;
-  return status === 'dirty' && !machine.matches({ lane: { dirty: 'asleep' } });
+  const isIn = (lane: string | Place) => machine.matches({ lane } as Place);
+  if (statusOf(machine) === 'offline') return false;
+  if (isIn('settling')) return machine.context.unanswered.some(({ phase }) => phase === 'sent');
+  return ['saving', 'discarding', { dirty: 'pending' }, { dirty: 'checking' }].some(isIn);
 }
 
 /** Saves what is on the screen at the time of the call, without waiting for a pause. */

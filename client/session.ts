@@ -2,6 +2,8 @@
 // page. open-document.ts shares it among the page's holders.
 //
 // - All decisions are the machine's. What is here starts it, tells it what happens, and waits.
+// - Who listens is told when the machine stands still, so that an edit or a flush out of a listener
+//   meets what is there. A listener that throws stops nobody else.
 // - A call that waits is answered by a value; none waits for a network that is away.
 
 import { createActor } from 'xstate';
@@ -16,6 +18,7 @@ import { createDraftStore } from './draft-store.ts';
 import { remoteEffects } from './effects.ts';
 import type { Environment } from './environment.ts';
 import { announcedEvent, saveEvent } from './receipts.ts';
+import { report } from './report.ts';
 import { type SessionSnapshot, type Sibling, snapshotOf } from './session-snapshot.ts';
 import { findSiblings, type Siblings } from './siblings.ts';
 import type { MachineSnapshot } from './status.ts';
@@ -30,7 +33,10 @@ export interface SessionOptions {
   /** Who is signed in, as the server names them. Drafts are this user's alone. */
   readonly user: string;
   readonly headers?: HeadersSource;
-  /** Called once for each conflict. Required, because a conflict that nobody shows loses work. */
+  /**
+   * Called once for each conflict, and for one that is there when the document is opened. Required,
+   * because a conflict that nobody shows loses work.
+   */
   readonly onConflict: (conflict: Conflict) => void;
 }
 
@@ -57,7 +63,6 @@ export interface Core {
   readonly environment: Environment;
   readonly transport: Transport;
   readonly siblings: Siblings;
-  readonly writer: string;
   send(event: SessionEvent): void;
   machine(): MachineSnapshot;
   facts(): Facts;
@@ -67,7 +72,6 @@ export interface Core {
   signedIn(): void;
   getSnapshot(): SessionSnapshot;
   listen(run: () => void): () => void;
-  readonly ended: Promise<void>;
 }
 
 export interface SessionWorld {
@@ -79,20 +83,39 @@ export interface SessionWorld {
 /** Starts a session. It ends by itself, when nobody holds it and nothing is left to do. */
 export function startSession(options: SessionOptions, world: SessionWorld): Core {
   const { environment, streams } = world;
-  const { id, kind, user, url } = options;
+  const { id, kind, user } = options;
   const { clock, page } = environment;
   const writer = world.parts.mintWriter(environment);
   const place: DraftPlace = { kind: kind.id, user, document: id };
   const slot = slotKey(place, writer);
-  const transport = createTransport(environment, { url, headers: options.headers ?? {} });
+  const transport = createTransport(environment, options);
   const drafts = createDraftStore(environment);
   const locks = writerLocks(environment.locks);
   const siblings = findSiblings({ place, own: slot, drafts, locks });
   const listeners = new Set<() => void>();
 
   let isOver = false;
+  let moving = 0;
+  let told: MachineSnapshot | null = null;
+  const notify = () => {
+    for (const run of listeners) {
+      try {
+        run();
+      } catch (error) {
+        report(error);
+      }
+    }
+  };
+  const move = (run: () => void): void => {
+    moving += 1;
+    run();
+    moving -= 1;
+    if (moving > 0 || told === actor.getSnapshot()) return;
+    told = actor.getSnapshot();
+    notify();
+  };
   const send = (event: SessionEvent): void => {
-    if (!isOver) actor.send(event);
+    if (!isOver) move(() => actor.send(event));
   };
   const facts = (): Facts => actor.getSnapshot().context;
   const remote = remoteEffects({
@@ -106,7 +129,12 @@ export function startSession(options: SessionOptions, world: SessionWorld): Core
     Math.max(known.waitMs, retryMs(known) * (0.5 + environment.random() / 2));
   const delays = { ...delaysMs, retry };
   const logic = world.parts.logic({ changes: world.parts.changes, effects, delays });
-  const actor = createActor(logic, { clock });
+  const actor = createActor(logic, {
+    clock: {
+      setTimeout: (run, ms) => clock.setTimeout(() => move(run), ms),
+      clearTimeout: (timer) => clock.clearTimeout(timer),
+    },
+  });
 
   let offered: readonly Omit<Sibling, 'stale'>[] = [];
   let seen: { machine: MachineSnapshot; offered: typeof offered; snapshot: SessionSnapshot };
@@ -116,9 +144,6 @@ export function startSession(options: SessionOptions, world: SessionWorld): Core
       seen = { machine: now, offered, snapshot: snapshotOf(now, offered) };
     }
     return seen.snapshot;
-  };
-  const notify = () => {
-    for (const run of [...listeners]) run();
   };
   const find = async (): Promise<void> => {
     if (facts().base.version === 0) return;
@@ -148,30 +173,26 @@ export function startSession(options: SessionOptions, world: SessionWorld): Core
 
   let conflict: Conflict | null = null;
   let isLoaded = false;
-  const ended = new Promise<void>((resolve) => {
-    actor.subscribe((now) => {
-      if (now.matches({ holding: 'ended' })) {
-        for (const leave of [leavePage, leaveStream, leaveLock]) leave();
-        isOver = true;
-        resolve();
-        actor.stop();
-      }
-      const isConflict = now.matches({ lane: 'conflict' });
-      const met = isConflict ? now.context.conflict : null;
-      if (met && !conflict) queueMicrotask(() => options.onConflict(met));
-      conflict = met;
-      if (!isLoaded && now.context.base.version > 0) {
-        isLoaded = true;
-        find();
-      }
-      notify();
-    });
+  actor.subscribe((now) => {
+    if (!isOver && now.matches({ holding: 'ended' })) {
+      for (const leave of [leavePage, leaveStream, leaveLock]) leave();
+      isOver = true;
+      actor.stop();
+    }
+    const isConflict = now.matches({ lane: 'conflict' });
+    const met = isConflict ? now.context.conflict : null;
+    if (met && !conflict) options.onConflict(met);
+    conflict = met;
+    if (!isLoaded && now.context.base.version > 0) {
+      isLoaded = true;
+      find();
+    }
   });
   actor.start();
   hearNetwork();
 
   return {
-    ...{ options, environment, transport, siblings, writer, send, facts, getSnapshot, ended },
+    ...{ options, environment, transport, siblings, send, facts, getSnapshot },
     machine: () => actor.getSnapshot(),
     findSiblings: find,
     signedIn() {

@@ -23,10 +23,10 @@ export interface Siblings {
   /** Finds what is offered, given what is stored. */
   find(stored: Base): Promise<readonly Omit<Sibling, 'stale'>[]>;
   /**
-   * Runs with the draft as it is now, and removes the slot if `run` says so. Answers false where
+   * Runs with the draft as it is now, and removes the slot if `run` says so. It does not run where
    * its page is open or the draft is gone.
    */
-  take(key: string, run: (draft: Draft) => Promise<'remove' | 'keep'>): Promise<boolean>;
+  take(key: string, run: (draft: Draft) => Promise<'remove' | 'keep'>): Promise<void>;
 }
 
 export function findSiblings({ place, own, drafts, locks }: SiblingsOptions): Siblings {
@@ -37,23 +37,20 @@ export function findSiblings({ place, own, drafts, locks }: SiblingsOptions): Si
       return found.flatMap(([key, draft]) => {
         if (key === own) return [];
         const alive = living.has(key);
-        if (!alive && equal(draft.content as Json, stored.content as Json)) {
+        // Made from a newer version than this page has seen, it may go back to what is here.
+        const isOld = draft.base <= stored.version;
+        if (!alive && isOld && equal(draft.content as Json, stored.content as Json)) {
           drafts.remove(key);
           return [];
         }
-        const { writer, at, size, base, counter, content } = draft;
-        return [{ key, writer, at, size, base, counter, alive, content }];
+        const { kind, user, document, ...offered } = draft;
+        return [{ ...offered, key, alive }];
       });
     },
-    async take(key, run) {
-      let taken = false;
-      await locks.withSlot(key, async () => {
+    take: (key, run) =>
+      locks.withSlot(key, async () => {
         const draft = await drafts.read(key);
-        if (!draft) return;
-        taken = true;
-        if ((await run(draft)) === 'remove') drafts.remove(key);
-      });
-      return taken;
-    },
+        if (draft && (await run(draft)) === 'remove') drafts.remove(key);
+      }),
   };
 }

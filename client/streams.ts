@@ -31,6 +31,7 @@ type Message =
 export interface StreamsOptions {
   readonly url: string;
   readonly user: string;
+  /** Read anew for each stream. */
   readonly headers: HeadersSource;
 }
 
@@ -38,11 +39,9 @@ const firstWaitMs = 1000;
 const mostWaitMs = 30_000;
 const gatherMs = 50;
 
-export function createStreams(
-  environment: Environment,
-  { url, user, headers }: StreamsOptions,
-): Streams {
+export function createStreams(environment: Environment, options: StreamsOptions): Streams {
   const { clock, locks } = environment;
+  const { url, user } = options;
   const name = `fencepost:events:${url}:${user}`;
   const me = environment.uuid();
   const listeners = new Map<string, Set<StreamListener>>();
@@ -56,6 +55,8 @@ export function createStreams(
   let closeStream = () => {};
   let timer: ReturnType<typeof clock.setTimeout> | null = null;
   let waitMs = firstWaitMs;
+  /** Counts what ended a stream, so that headers that come after it open none. */
+  let drops = 0;
 
   const all = (run: (listener: StreamListener) => void) => {
     for (const each of [...listeners.values()].flatMap((set) => [...set])) run(each);
@@ -77,7 +78,12 @@ export function createStreams(
     if (timer !== null) clock.clearTimeout(timer);
     timer = clock.setTimeout(open, ms);
   };
+  const again = () => {
+    later(waitMs * (0.5 + environment.random() / 2));
+    waitMs = Math.min(mostWaitMs, waitMs * 2);
+  };
   const drop = () => {
+    drops += 1;
     if (timer !== null) clock.clearTimeout(timer);
     timer = null;
     closeStream();
@@ -100,15 +106,23 @@ export function createStreams(
       },
       lost: () => {
         drop();
-        later(waitMs * (0.5 + environment.random() / 2));
-        waitMs = Math.min(mostWaitMs, waitMs * 2);
+        // Pages that are there say anew what they want; of those that went nobody told.
+        wanted.clear();
+        tell({ type: 'who' });
+        again();
       },
     });
   };
   function open() {
     drop();
     if (!leads || ids().length === 0) return;
-    withHeaders(headers, stream, () => later(waitMs));
+    const mine = drops;
+    const ifStill = (run: () => void) => mine === drops && run();
+    withHeaders(
+      options.headers,
+      (own) => ifStill(() => stream(own)),
+      () => ifStill(again),
+    );
   }
   const lead = () => {
     leads = true;
@@ -148,7 +162,8 @@ export function createStreams(
     else if (message.type === 'want') {
       if (message.ids.length > 0) wanted.set(message.page, message.ids);
       else wanted.delete(message.page);
-      if (leads) later(gatherMs);
+      // Where a timer is armed, it is the next try that asks for these too.
+      if (leads && timer === null) later(gatherMs);
     } else take(message);
   };
   const start = () => {
@@ -156,7 +171,10 @@ export function createStreams(
     channel?.listen(hear);
     stopPage = environment.page.listen((event) => {
       if (event === 'sleep' || event === 'offline') rest();
-      if (event === 'wake' || event === 'online') stand();
+      if (event !== 'wake' && event !== 'online') return;
+      stand();
+      // Who leads may have asked while this page slept.
+      want();
     });
     stand();
   };

@@ -8,6 +8,7 @@
 
 import type { Environment, HttpAnswer } from './environment.ts';
 import { budgetOf } from './keepalive.ts';
+import { report } from './report.ts';
 
 export type Headers = Readonly<Record<string, string>>;
 export type HeadersSource = Headers | (() => Headers | Promise<Headers>);
@@ -23,6 +24,8 @@ export type Answer =
   | { readonly type: 'signed-out' }
   | { readonly type: 'broken'; readonly because: string };
 
+const broken = (because: string): Answer => ({ type: 'broken', because });
+
 export interface Call {
   readonly method: string;
   readonly path: string;
@@ -35,15 +38,26 @@ export type Transport = (call: Call) => Promise<Answer>;
 export const bodyOf = (answer: Answer): unknown =>
   answer.type === 'answered' && answer.status < 300 ? answer.body : undefined;
 
-/** Runs with the headers, in this very tick where they are at hand. */
+/**
+ * Runs with the headers, in this very tick where they are at hand. Any thenable is a promise: where
+ * a library has put its own in the place of Promise, an async function still answers with another.
+ */
 export function withHeaders(
   headers: HeadersSource,
   run: (own: Headers) => void,
   failed: () => void,
 ): void {
-  const own = typeof headers === 'function' ? headers() : headers;
-  if (own instanceof Promise) own.then(run, failed);
-  else run(own);
+  const fail = (error: unknown) => {
+    report(error);
+    failed();
+  };
+  try {
+    const own = typeof headers === 'function' ? headers() : headers;
+    if (typeof own.then === 'function') Promise.resolve(own).then(run, fail);
+    else run(own as Headers);
+  } catch (error) {
+    fail(error);
+  }
 }
 
 const timeoutMs = 30_000;
@@ -72,67 +86,71 @@ async function read(answer: HttpAnswer): Promise<Answer> {
   const body = parsed(text);
   if (status < 300 && body === undefined) {
     const isPage = answer.headers.get('content-type')?.includes('text/html') && text !== '';
-    return isPage ? { type: 'signed-out' } : { type: 'broken', because: 'no JSON' };
+    return isPage ? { type: 'signed-out' } : broken('no JSON');
   }
   return { type: 'answered', status, body, waitMs: waitMsOf(answer) };
 }
 
 export interface TransportOptions {
   readonly url: string;
-  readonly headers: HeadersSource;
+  /** Read anew for each request. */
+  readonly headers?: HeadersSource;
 }
 
-export function createTransport(
-  environment: Environment,
-  { url, headers }: TransportOptions,
-): Transport {
+export function createTransport(environment: Environment, options: TransportOptions): Transport {
   const { clock, page } = environment;
   const budget = budgetOf(page);
 
-  const send = async (call: Call, own: Headers): Promise<Answer> => {
-    const body = call.body === undefined ? undefined : JSON.stringify(call.body);
-    const stop = new AbortController();
-    const timer = clock.setTimeout(() => stop.abort(), timeoutMs);
-    const lease = page.isHidden() && body !== undefined ? budget.take(body) : null;
-    const request = (keepalive: boolean) =>
-      environment.fetch(url + call.path, {
-        method: call.method,
-        headers: {
-          accept: 'application/json',
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-          ...own,
-        },
-        ...(body !== undefined && { body }),
-        keepalive,
-        redirect: 'manual',
-        signal: stop.signal,
-      });
-    const late = new Promise<Answer>((resolve) => {
-      stop.signal.addEventListener('abort', () => resolve({ type: 'broken', because: 'timeout' }));
-    });
+  const send = async (call: Call, own: Headers, signal: AbortSignal): Promise<Answer> => {
+    let giveBack: (() => void) | null = null;
     try {
+      const body = call.body === undefined ? undefined : JSON.stringify(call.body);
+      giveBack = page.isHidden() && body !== undefined ? budget.take(body) : null;
+      const request = (keepalive: boolean) =>
+        environment.fetch(options.url + call.path, {
+          method: call.method,
+          headers: {
+            accept: 'application/json',
+            ...(body !== undefined && { 'content-type': 'application/json' }),
+            ...own,
+          },
+          ...(body !== undefined && { body }),
+          keepalive,
+          redirect: 'manual',
+          signal,
+        });
       // The browser's budget is the page's: others may have used it up, and then it refuses.
       // What it refuses and what the network lost look the same; a save sent twice is one save.
       const plainly = (error: unknown) => {
-        if (stop.signal.aborted) throw error;
+        if (signal.aborted) throw error;
         return request(false);
       };
-      const sent = lease ? request(true).catch(plainly) : request(false);
-      return await Promise.race([sent.then(read), late]);
+      return await read(await (giveBack ? request(true).catch(plainly) : request(false)));
     } catch {
-      return { type: 'broken', because: 'network' };
+      return broken('network');
     } finally {
-      clock.clearTimeout(timer);
-      lease?.();
+      giveBack?.();
     }
   };
 
   return (call) =>
     new Promise((resolve) => {
+      const stop = new AbortController();
+      const answer = (what: Answer) => {
+        clock.clearTimeout(timer);
+        resolve(what);
+      };
+      // From here on, so that headers that never come are no answer either.
+      const timer = clock.setTimeout(() => {
+        stop.abort();
+        answer(broken('timeout'));
+      }, timeoutMs);
       withHeaders(
-        headers,
-        (own) => resolve(send(call, own)),
-        () => resolve({ type: 'broken', because: 'headers' }),
+        options.headers ?? {},
+        (own) => {
+          if (!stop.signal.aborted) send(call, own, stop.signal).then(answer);
+        },
+        () => answer(broken('headers')),
       );
     });
 }

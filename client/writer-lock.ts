@@ -11,9 +11,9 @@ import type { Locks } from './environment.ts';
 export interface WriterLocks {
   /** Says that the writer of this slot lives, until the returned function is called. */
   live(slot: string): () => void;
-  living(): Promise<ReadonlySet<string>>;
-  /** Runs with the lock of a slot; answers false, without running, where its writer lives. */
-  withSlot(slot: string, run: () => Promise<void>): Promise<boolean>;
+  living(): Promise<ReadonlySet<string | undefined>>;
+  /** Runs with the lock of a slot, and not at all where its writer lives. */
+  withSlot(slot: string, run: () => Promise<void>): Promise<void>;
 }
 
 export function writerLocks(locks: Locks | null): WriterLocks {
@@ -28,21 +28,14 @@ export function writerLocks(locks: Locks | null): WriterLocks {
       return end;
     },
     async living() {
-      const { held = [] } = (await locks?.query().catch(() => undefined)) ?? {};
-      return new Set((held ?? []).flatMap(({ name }) => (name === undefined ? [] : [name])));
+      const known = await locks?.query().catch(() => undefined);
+      return new Set(known?.held?.map(({ name }) => name));
     },
     async withSlot(slot, run) {
-      if (!locks) {
-        await run();
-        return true;
-      }
-      let ran = false;
+      if (!locks) return run();
       await locks.request(slot, { ifAvailable: true }, async (lock) => {
-        if (!lock) return;
-        ran = true;
-        await run();
+        if (lock) await run();
       });
-      return ran;
     },
   };
 }

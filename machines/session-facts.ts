@@ -157,8 +157,10 @@ const without = (facts: Facts, number: number): Change => ({
 export const overtaken = (facts: Facts, { save }: EventOf<'save.overtaken'>): Change =>
   without(facts, save);
 
+/** Of a save that was abandoned the conflict is nobody's any more. */
 export function conflicted(facts: Facts, { save, conflict }: EventOf<'save.conflicted'>): Change {
-  return { ...without(facts, save), conflict };
+  const isOurs = facts.unanswered.some(({ number }) => number === save);
+  return isOurs ? { ...without(facts, save), conflict } : {};
 }
 
 export function refused(facts: Facts, { save, problem }: EventOf<'save.refused'>): Change {
@@ -251,13 +253,16 @@ export function chosen(facts: Facts, choice: EventOf<'choose'>): Change {
   const generation = facts.generation + 1;
   const shelf = choice.why === 'undo' ? facts.shelf.slice(1) : facts.shelf;
   const isStored = choice.stored && choice.base.version === facts.base.version;
+  // Over our own saves an undo goes on from where we are, also over those that it waited for.
+  const isOurs = choice.why === 'undo' && facts.shelf[0]?.base.version === facts.lineageStart;
+  const base = isOurs ? facts.base : choice.base;
   return {
     content: choice.content,
     generation,
     savedGeneration: isStored ? generation : facts.savedGeneration,
-    base: choice.base,
+    base,
     lineage: facts.lineage + 1,
-    lineageStart: choice.base.version,
+    lineageStart: base.version,
     conflict: null,
     refused: null,
     choice: null,

@@ -10,21 +10,15 @@ const read = ['countRead', 'read'] as const;
 const discardEnds = (ended: 'reloaded' | 'edited' | 'failed') =>
   ({ type: 'endDiscard', params: ended }) as const;
 
-/** Every answer to a save is noted; then it is weighed what is left to do. */
-const answers = {
-  'save.stored': { actions: 'noteStored' },
-  'save.overtaken': { actions: 'noteOvertaken' },
-  'save.conflicted': { actions: 'noteConflict' },
-  'save.refused': { actions: 'noteRefusal' },
-  'save.unclear': { actions: 'noteUnclear' },
-} as const;
-const answersWeighed = {
-  'save.stored': { target: '#answered', actions: 'noteStored' },
-  'save.overtaken': { target: '#answered', actions: 'noteOvertaken' },
-  'save.conflicted': { target: '#answered', actions: 'noteConflict' },
-  'save.refused': { target: '#answered', actions: 'noteRefusal' },
-  'save.unclear': { target: '#answered', actions: 'noteUnclear' },
-} as const;
+/** Every answer to a save is noted; then it is gone on by this edge, or stayed. */
+const answersBy = <E extends object>(edge: E) =>
+  ({
+    'save.stored': { ...edge, actions: 'noteStored' },
+    'save.overtaken': { ...edge, actions: 'noteOvertaken' },
+    'save.conflicted': { ...edge, actions: 'noteConflict' },
+    'save.refused': { ...edge, actions: 'noteRefusal' },
+    'save.unclear': { ...edge, actions: 'noteUnclear' },
+  }) as const;
 
 const save = { guard: 'isOnline', target: '#saving', actions: begin } as const;
 const choosing = {
@@ -163,7 +157,7 @@ export const lane = {
   description: 'Where the work is on its way to the server.',
   initial: 'loading',
   on: {
-    ...answers,
+    ...answersBy({}),
     hold: { actions: 'hold' },
     release: { actions: 'release' },
     'version.announced': { actions: 'noteForeign' },
@@ -205,7 +199,8 @@ export const lane = {
       description: 'A save is on its way. Edits go on; its answer speaks for what was sent only.',
       on: {
         ...editing,
-        ...answersWeighed,
+        // And weighed what is left to do.
+        ...answersBy({ target: '#answered' }),
         ...choosingLater,
         hide: { guard: 'canFlush', actions: beginFlush },
       },
@@ -255,11 +250,7 @@ export const lane = {
       },
       on: {
         // Each answer starts the wait for the next try anew.
-        'save.stored': { target: 'settling', reenter: true, actions: 'noteStored' },
-        'save.overtaken': { target: 'settling', reenter: true, actions: 'noteOvertaken' },
-        'save.conflicted': { target: 'settling', reenter: true, actions: 'noteConflict' },
-        'save.refused': { target: 'settling', reenter: true, actions: 'noteRefusal' },
-        'save.unclear': { target: 'settling', reenter: true, actions: 'noteUnclear' },
+        ...answersBy({ target: 'settling', reenter: true } as const),
         choose: { actions: 'chooseLater' },
         edit: { target: 'answered', actions: ['edit', 'dropChoice'] },
         cancel: { target: 'answered', actions: 'dropChoice' },

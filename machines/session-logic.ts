@@ -5,7 +5,8 @@
 // - Semantics are XState's: of the edges of a state and an event the first true guard counts, an
 //   inner state comes before an outer one, and then edges that need no event are taken until there
 //   is none. The regions share events and facts, and nothing else.
-// - An effect runs after the event that asked for it, told of the facts as it was asked for.
+// - An effect runs after the event that asked for it, told of the facts as it was asked for. One
+//   that throws is reported to the page, and stops neither the others nor the session.
 // - In the client's tests XState's machine of the same states runs beside it, and must agree.
 
 import type { ActorLogic, ActorScope } from 'xstate';
@@ -106,7 +107,14 @@ export function sessionLogic({ changes, effects, delays }: SessionParts): Sessio
       } else {
         const effect = type as keyof Effects;
         const word = told[effect](known);
-        scope.defer(() => effects[effect](word as never));
+        // XState ends an actor whose effect throws, and then every edit would go nowhere.
+        scope.defer(() => {
+          try {
+            effects[effect](word as never);
+          } catch (error) {
+            globalThis.reportError?.(error);
+          }
+        });
       }
     }
     return known;

@@ -88,7 +88,7 @@ export function moveBy(edge: AnyEdge, node: Node, leaf: Node): Move {
   const { target: name, reenter } = edge;
   if (name === undefined) return { left: [], entered: [], leaf };
   const target = name.startsWith('#') ? byId.get(name.slice(1)) : node.parent?.children[name];
-  if (!target) throw new Error(`There is no ${name} beside ${node.key}.`);
+  if (!target) throw new Error(name);
   const way = around(target);
   const stays = around(reenter ? node.parent : node).find((each) => way.includes(each));
   const before = (nodes: readonly Node[]) => nodes.slice(0, stays && nodes.indexOf(stays));

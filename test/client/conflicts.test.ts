@@ -111,6 +111,30 @@ describe('rebase', () => {
     expect(session.getSnapshot()).toMatchObject({ status: 'conflict', content: mine });
   });
 
+  it('leaves the conflict as it is where the answer is undefined', async () => {
+    const { session } = await conflicted();
+    expect(await session.rebase(() => undefined)).toMatchObject({ outcome: 'cancelled' });
+    expect(session.getSnapshot()).toMatchObject({ status: 'conflict', content: mine });
+  });
+
+  it('asks no more when the session has ended meanwhile, with mine in the draft', async () => {
+    const { at, session } = await conflicted();
+    const { until, open } = gate();
+    let asked = 0;
+    const rebased = session.rebase(async ({ merge }) => {
+      asked += 1;
+      if (asked > 9) throw new Error('It asks for ever.');
+      await until;
+      return merge?.content;
+    });
+    await settle();
+    expect(await session.close()).toBe('drafted');
+    await at.advance(5000);
+    open();
+    expect(await rebased).toMatchObject({ outcome: 'cancelled', status: 'conflict' });
+    expect([asked, draftContent(at)]).toEqual([1, mine]);
+  });
+
   it('can be undone, and is a conflict again', async () => {
     const { at, session } = await conflicted();
     await session.rebase(({ merge }) => merge?.content);
@@ -163,6 +187,23 @@ describe('discardAndReload', () => {
     expect(session.getSnapshot()).toMatchObject({ status: 'saved', content: mine });
   });
 
+  it('hears nothing of a conflict of the save that it abandoned', async () => {
+    const at = stage();
+    const { session } = await at.open();
+    const late = gate();
+    at.server.script('PUT', { type: 'hold', until: late.until });
+    at.wire.saveAs('plan', 'bob', theirs);
+    session.edit(mine);
+    await at.advance(debounceMs);
+    expect(await session.discardAndReload()).toMatchObject({ outcome: 'reloaded', version: 2 });
+    late.open();
+    await settle();
+    session.edit(attributes({ a: 0, theirs: 1, mine: 2 }));
+    await at.advance(60_000);
+    expect(session.getSnapshot()).toMatchObject({ status: 'saved', version: 3 });
+    expect(at.conflicts).toEqual([]);
+  });
+
   it('is ended by an edit, which stays', async () => {
     const { at, session } = await conflicted();
     const held = gate();
@@ -188,6 +229,25 @@ describe('discardAndReload', () => {
     expect(session.getSnapshot().content).toEqual(mine);
     await at.advance(60_000);
     expect(at.stored().content).toEqual(mine);
+  });
+});
+
+describe('undo', () => {
+  it('that waited for our own save goes on from it', async () => {
+    const at = stage();
+    const { session } = await at.open();
+    session.edit(attributes({ a: 1 }));
+    await session.discardAndReload();
+    const held = gate();
+    at.server.script('PUT', { type: 'hold', until: held.until });
+    session.edit(attributes({ a: 2 }));
+    await at.advance(debounceMs);
+    session.undo();
+    expect(session.getSnapshot().status).toBe('settling');
+    held.open();
+    await at.advance(60_000);
+    expect(at.conflicts).toEqual([]);
+    expect(at.stored()).toMatchObject({ version: 3, content: attributes({ a: 1 }) });
   });
 });
 

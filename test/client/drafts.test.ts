@@ -2,8 +2,8 @@
 // content, and another page's is offered, never applied.
 
 import { describe, expect, it } from 'vitest';
-import { checksum, decodeDraft, encodeDraft } from '../../client/draft-record.ts';
 import { troubleOf } from '../../client/draft-store.ts';
+import type { DocumentSession } from '../../client/index.ts';
 import { gate, securityError, settle } from '../../client/testing/index.ts';
 import { attributes, debounceMs, draftContent, stage } from '../support/sessions.ts';
 
@@ -225,6 +225,57 @@ describe('what another page left', () => {
     expect(session.getSnapshot().siblings).toHaveLength(1);
   });
 
+  it.each<[string, (session: DocumentSession, key: string) => void]>([
+    ['an undo', (session) => session.undo()],
+    ['another adoption', (session, key) => session.adopt(key)],
+  ])('stays where it is when %s takes the place of its adoption', async (_, choose) => {
+    const at = await crashed(await crashed());
+    const { session } = await at.open();
+    session.edit(attributes({ a: 9 }));
+    await session.discardAndReload();
+    const held = gate();
+    at.server.script('PUT', { type: 'hold', until: held.until });
+    session.edit(b);
+    session.flush();
+    await settle();
+    const [first, second] = session.getSnapshot().siblings.map(({ key }) => key);
+    const adopted = session.adopt(first ?? '');
+    await settle();
+    choose(session, second ?? '');
+    held.open();
+    await at.advance(60_000);
+    expect(await adopted).toBe('cancelled');
+    expect(at.drafts().map(([key]) => key)).toContain(first);
+  });
+
+  it('stays where it is when its adoption is undone before anything has it', async () => {
+    const at = await crashed();
+    const { session } = await at.open();
+    const adopted = session.adopt(session.getSnapshot().siblings[0]?.key ?? '');
+    await settle();
+    expect(session.getSnapshot().content).toEqual(a);
+    session.undo();
+    expect(await adopted).toBe('adopted');
+    await at.advance(60_000);
+    expect(session.getSnapshot().siblings).toMatchObject([{ content: a }]);
+  });
+
+  it('is offered where it goes back from a version that this page has not seen', async () => {
+    const at = stage();
+    const { session, page } = await at.open();
+    page.leave();
+    at.wire.saveAs('plan', 'bob', b);
+    const { session: other, page: dying } = await at.open();
+    at.browser.cutNetwork();
+    other.edit(attributes({ a: 0 }));
+    await at.advance(300);
+    dying.crash();
+    page.comeBack();
+    await settle();
+    expect(session.getSnapshot()).toMatchObject({ version: 1, siblings: [{ base: 2 }] });
+    expect(at.drafts()).toHaveLength(1);
+  });
+
   it('is discarded when the user says so', async () => {
     const at = await crashed();
     const { session } = await at.open();
@@ -307,70 +358,5 @@ describe('what another page left', () => {
     expect(await other.adopt(sibling?.key ?? '')).toBe('unavailable');
     expect(await other.discardSibling(sibling?.key ?? '')).toBe(false);
     expect(at.drafts()).toHaveLength(1);
-  });
-});
-
-describe('the text of a draft', () => {
-  const head = { kind: 'k', user: 'u', document: 'd', writer: 'w', base: 1, counter: 1, at: 0 };
-  const key = 'fencepost:draft:record:ada:plan:old';
-
-  it('comes back as it was', () => {
-    expect(decodeDraft(encodeDraft(head, a))).toEqual({
-      type: 'draft',
-      draft: { ...head, content: a, size: JSON.stringify(a).length },
-    });
-    expect(checksum('a')).toBe(0xe40c292c);
-  });
-
-  it.each([
-    ['a brace', '{'],
-    ['nothing', ''],
-    ['null', 'null'],
-    ['half of it', encodeDraft(head, a).slice(0, -3)],
-    ['a changed content', encodeDraft(head, a).replace(/1\}\}$/, '2}}')],
-    ['6 MB of rubbish', 'x'.repeat(6_000_000)],
-    ['a head without a content', '{"schema":1}\n{}'],
-  ])('is broken: %s', (_, text) => {
-    expect(decodeDraft(text)).toEqual({ type: 'broken' });
-  });
-
-  it('of another schema is left to the code that knows it', async () => {
-    const at = stage();
-    const text = encodeDraft(head, a).replace('"schema":1', '"schema":2');
-    expect(decodeDraft(text)).toEqual({ type: 'unknown-schema' });
-    at.browser.storage.setItem(key, text);
-    const { session } = await at.open();
-    expect(session.getSnapshot()).toMatchObject({ status: 'saved', siblings: [] });
-    expect(at.browser.storage.getItem(key)).toBe(text);
-  });
-
-  it('that is broken is put away and kept', async () => {
-    const at = stage();
-    at.browser.storage.setItem(key, '{');
-    const { session } = await at.open();
-    expect(session.getSnapshot()).toMatchObject({ status: 'saved', siblings: [] });
-    expect(at.browser.storage.entries()).toEqual([[`fencepost:quarantine:${key}`, '{']]);
-  });
-
-  it('that is of another document or user than its key says is put away', async () => {
-    const at = stage();
-    at.browser.storage.setItem(key, encodeDraft({ ...head, kind: 'record', writer: 'old' }, a));
-    const { session } = await at.open();
-    expect(session.getSnapshot().siblings).toEqual([]);
-    expect(at.drafts()).toEqual([]);
-  });
-
-  it('that was torn is found in the mirror', async () => {
-    const at = stage();
-    const { session, page } = await at.open();
-    at.browser.goOffline();
-    session.edit(a);
-    await at.advance(200);
-    at.browser.storage.tear();
-    await at.advance(100);
-    page.crash();
-    at.browser.goOnline();
-    const { session: next } = await at.open();
-    expect(next.getSnapshot().siblings).toMatchObject([{ content: a }]);
   });
 });

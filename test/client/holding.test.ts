@@ -1,8 +1,18 @@
 // Holders: one session for all of them, and an end that loses nothing.
 
 import { describe, expect, it } from 'vitest';
+import { openDocument } from '../../client/index.ts';
 import { gate, settle } from '../../client/testing/index.ts';
-import { attributes, debounceMs, draftContent, stage } from '../support/sessions.ts';
+import type { HeadersSource } from '../../client/transport.ts';
+import { record } from '../../kinds/record.ts';
+import {
+  attributes,
+  debounceMs,
+  documentId,
+  draftContent,
+  stage,
+  url,
+} from '../support/sessions.ts';
 
 const [a, b] = [attributes({ a: 1 }), attributes({ a: 2 })];
 
@@ -43,6 +53,116 @@ describe('the holders of a document', () => {
     two.edit(b);
     expect(await two.close()).toBe('saved');
     expect(at.stored().content).toEqual(b);
+  });
+});
+
+describe('the holder of a document', () => {
+  const conflicted = async () => {
+    const at = stage();
+    const told: string[] = [];
+    const { environment } = at.browser.openPage();
+    const open = (name: string, headers?: HeadersSource) =>
+      openDocument({
+        ...{ url, id: documentId, kind: record, user: 'ada', environment },
+        ...(headers && { headers }),
+        onConflict: () => told.push(name),
+      });
+    const first = open('first');
+    await settle();
+    return { at, told, open, first };
+  };
+
+  it.each([
+    ['is told of a conflict by its own function, also when it opened later', 'before'],
+    ['is told of a conflict that is there when it opens', 'after'],
+  ])('%s; who closed is not', async (_, when) => {
+    const { at, told, open, first } = await conflicted();
+    first.edit(a);
+    at.wire.saveAs(documentId, 'bob', b);
+    first.close();
+    if (when === 'before') open('second');
+    await at.advance(500);
+    if (when === 'after') open('second');
+    await at.advance(debounceMs);
+    expect(told).toEqual(['second']);
+  });
+
+  it('brings its headers, which count from then on', async () => {
+    const { at, open, first } = await conflicted();
+    const second = open('second', { authorization: 'new' });
+    const asked: unknown[] = [];
+    const third = open('third', () => {
+      asked.push('third');
+      return {};
+    });
+    open('fourth');
+    first.edit(a);
+    expect(await second.flush()).toMatchObject({ outcome: 'saved' });
+    at.server.cutStreams();
+    await at.advance(5000);
+    expect(asked.length).toBeGreaterThanOrEqual(2);
+    third.close();
+  });
+
+  it('holds nothing more when it closed', async () => {
+    const at = stage();
+    const page = at.browser.openPage();
+    const [one, two] = [at.openNow(page), at.openNow(page)];
+    await at.advance(1000);
+    one.hold();
+    const release = two.hold();
+    await one.close();
+    release();
+    at.wire.saveAs(documentId, 'bob', b);
+    await settle();
+    expect(two.getSnapshot()).toMatchObject({ version: 2, content: b });
+  });
+
+  it('is told that nothing was undone where nothing can be', async () => {
+    const at = stage();
+    const { session } = await at.open();
+    await at.advance(1000);
+    session.edit(a);
+    await session.discardAndReload();
+    at.wire.remove(documentId, 'bob');
+    await settle();
+    expect(session.getSnapshot()).toMatchObject({ status: 'gone', undo: 'discard' });
+    expect(session.undo()).toBe(false);
+  });
+});
+
+describe('a call that waits', () => {
+  it('is answered while a choice waits for a save that the network lost', async () => {
+    const at = stage();
+    const { session } = await at.open();
+    session.edit(a);
+    await session.discardAndReload();
+    at.server.always((method) => (method === 'PUT' ? { type: 'kill' } : undefined));
+    session.edit(b);
+    await at.advance(debounceMs);
+    session.undo();
+    await settle();
+    expect(session.getSnapshot().status).toBe('settling');
+    const answers: unknown[] = [];
+    session.flush().then((answer) => answers.push(answer));
+    session.close().then((answer) => answers.push(answer));
+    await at.advance(60_000);
+    expect(answers).toMatchObject([{ outcome: 'unsaved', status: 'settling' }, 'drafted']);
+  });
+
+  it('is answered where a page came back and cannot read', async () => {
+    const at = stage();
+    const { session, page } = await at.open();
+    session.edit(a);
+    page.freeze();
+    at.server.always((method) => (method === 'GET' ? { type: 'kill' } : undefined));
+    page.thaw();
+    await settle();
+    const answers: unknown[] = [];
+    session.flush().then((answer) => answers.push(answer));
+    session.close().then((answer) => answers.push(answer));
+    await at.advance(60_000);
+    expect(answers).toMatchObject([{ outcome: 'unsaved', status: 'dirty' }, 'drafted']);
   });
 });
 

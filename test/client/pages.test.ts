@@ -219,6 +219,52 @@ describe('several pages', () => {
     for (const { session } of pages.slice(1)) expect(session.getSnapshot().content).toEqual(b);
   });
 
+  it('are asked for no more by the stream when they are gone', async () => {
+    const at = stage();
+    at.wire.create({ id: 'other', kind: 'record', content: a, owner: 'ada' });
+    const [leader, follower] = [at.browser.openPage(), at.browser.openPage()];
+    const urls: string[] = [];
+    const { openStream } = leader.environment;
+    Object.assign(leader.environment, {
+      openStream: (...args: Parameters<typeof openStream>) => {
+        urls.push(args[0]);
+        return openStream(...args);
+      },
+    });
+    at.openNow(leader);
+    await at.advance(1000);
+    at.openNow(follower, 'ada', 'other');
+    await at.advance(1000);
+    expect(urls.at(-1)).toContain('id=other&id=plan');
+    follower.crash();
+    at.server.cutStreams();
+    await at.advance(5000);
+    expect(urls.at(-1)).not.toContain('id=other');
+  });
+
+  it('do not make a stream that fails be tried more often', async () => {
+    const at = stage();
+    let tries = 0;
+    for (let i = 0; i < 5; i += 1) {
+      const page = at.browser.openPage();
+      const { openStream } = page.environment;
+      Object.assign(page.environment, {
+        openStream: (...args: Parameters<typeof openStream>) => {
+          tries += 1;
+          return openStream(...args);
+        },
+      });
+      await at.open(page);
+    }
+    await at.advance(1000);
+    at.browser.cutNetwork();
+    at.server.cutStreams();
+    tries = 0;
+    await at.advance(60_000);
+    expect(tries).toBeGreaterThan(2);
+    expect(tries).toBeLessThan(10);
+  });
+
   it('have a stream each where there are no locks, and drafts are offered', async () => {
     const at = stage({ withLocks: false });
     const { session, page } = await at.open();

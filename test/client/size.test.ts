@@ -28,11 +28,11 @@ async function bundleOf(entry: string): Promise<string> {
 }
 
 describe('fencepost/client', () => {
-  it('has at most 16.5 kB gzipped, of which XState is 2.9', async () => {
+  it('has at most 16.7 kB gzipped, of which XState is 2.9', async () => {
     const bundle = await bundleOf('client/index.ts');
     const size = gzipSync(bundle).length;
     process.stdout.write(`fencepost/client: ${size} bytes gzipped, with XState\n`);
-    expect(size).toBeLessThanOrEqual(16_500);
+    expect(size).toBeLessThanOrEqual(16_700);
     // What is written for the diagrams is not for pages.
     expect(bundle.match(/\bdescription:["`]/g)).toBeNull();
   });

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { describeStatus, statusTexts } from '../../client/words.ts';
 import { documentSession } from '../../machines/document-session.ts';
+import { stage } from '../support/sessions.ts';
 
 const text = readFileSync(new URL('../../docs/document-session.md', import.meta.url), 'utf8');
 const rows = [...text.matchAll(/^\| `([a-z-]+)`\s*\| ([A-Z].*?)\s*\| (`.*?)\s*\|$/gm)].map(
@@ -38,11 +39,29 @@ describe('the table of statuses', () => {
 });
 
 describe('the sentence', () => {
-  it('says so where the work is in the page alone', () => {
-    expect(describeStatus('conflict', 'page')).toBe(
+  it('says so where the work is in the page alone and cannot be kept elsewhere', () => {
+    const [safe, draftTrouble] = ['page', 'full'] as const;
+    expect(describeStatus({ status: 'conflict', safe, draftTrouble })).toBe(
       'Somebody else saved first: choose. Only in this page',
     );
-    expect(describeStatus('dirty', 'page')).toBe('Edited');
-    expect(describeStatus('saved', 'server')).toBe('Saved');
+    expect(describeStatus({ status: 'offline', safe, draftTrouble })).toBe(
+      'Offline. Only in this page',
+    );
+    expect(describeStatus({ status: 'dirty', safe, draftTrouble: null })).toBe('Edited');
+    expect(describeStatus({ status: 'saved', safe: 'server', draftTrouble: null })).toBe('Saved');
+  });
+
+  it('does not change while somebody types without a network', async () => {
+    const at = stage();
+    const { session } = await at.open();
+    at.browser.goOffline();
+    const said = new Set<string>();
+    session.edit({ attributes: { a: 0 } });
+    session.subscribe((snapshot) => said.add(describeStatus(snapshot)));
+    for (let i = 1; i < 50; i += 1) {
+      session.edit({ attributes: { a: i } });
+      await at.advance(100);
+    }
+    expect([...said]).toEqual(['Offline, kept on this device']);
   });
 });

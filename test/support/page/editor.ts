@@ -70,7 +70,9 @@ function show(snapshot: SessionSnapshot): void {
   mark('version', String(version));
   mark('status', status);
   byId('name', HTMLElement).textContent = snapshot.name || 'Loading';
-  byId('status', HTMLElement).textContent = describeStatus(status, safe);
+  const line = byId('status', HTMLElement);
+  const says = describeStatus(snapshot);
+  if (line.textContent !== says) line.textContent = says;
   const trouble = draftTrouble === null ? '' : ` ${troubles[draftTrouble] ?? draftTrouble}`;
   const problem = 'problem' in snapshot && snapshot.problem ? ` ${snapshot.problem.detail}` : '';
   byId('detail', HTMLElement).textContent =
