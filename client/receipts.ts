@@ -43,6 +43,11 @@ function foreignOf({ version, by, at }: Members): Foreign | undefined {
   return isVersion(version) ? { version, by: textOr(by, null), at: textOr(at, null) } : undefined;
 }
 
+function planOf(source: unknown): Conflict['plan'] {
+  const { proposal, step } = membersOf(source);
+  return typeof proposal === 'string' && isVersion(step) ? { proposal, step } : null;
+}
+
 function conflictOf(body: unknown): Conflict | undefined {
   const found = membersOf(membersOf(body)['conflict']);
   const foreign = foreignOf(found);
@@ -53,6 +58,7 @@ function conflictOf(body: unknown): Conflict | undefined {
       saveId: textOr(found['saveId'], null),
       baseKnown: found['baseKnown'] === true,
       contentUnchanged: found['contentUnchanged'] === true,
+      plan: planOf(found['source']),
     }
   );
 }

@@ -20,6 +20,8 @@ export interface Conflict extends Foreign {
   readonly baseKnown: boolean;
   /** The version is new and the content is that of the base: a name or an owner changed. */
   readonly contentUnchanged: boolean;
+  /** The step of a plan that wrote the version, where one did; `by` proposed that plan then. */
+  readonly plan: { readonly proposal: string; readonly step: number } | null;
 }
 
 /** Why something is not possible: a code to switch on, a text to show. */

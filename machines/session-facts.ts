@@ -236,6 +236,7 @@ export function conflictOf({ version, updatedAt, updatedBy }: ReadDocument): Con
     saveId: null,
     baseKnown: true,
     contentUnchanged: false,
+    plan: null,
   };
 }
 

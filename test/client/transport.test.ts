@@ -90,6 +90,16 @@ describe('an answer', () => {
     expect(saveEvent(answered(status, body), sent).type).toBe(type);
   });
 
+  it.each([
+    ['a plan', { type: 'plan', proposal: 'p', step: 2 }, { proposal: 'p', step: 2 }],
+    ['a person', { type: 'person' }, null],
+    ['nobody that is named', undefined, null],
+  ])('says that the version that came first was written by %s', (_, source, plan) => {
+    const conflict = { version: 3, by: 'ada', source };
+    const event = saveEvent(answered(409, { conflict }), sent);
+    expect(event).toMatchObject({ type: 'save.conflicted', conflict: { by: 'ada', plan } });
+  });
+
   it('may pass by what its status says, and by nothing else', () => {
     const passing = Array.from({ length: 500 }, (_, i) => i + 100).filter(mayPass);
     expect(passing.filter((status) => status < 500)).toEqual([408, 425, 429]);

@@ -26,7 +26,7 @@ const document: fc.Arbitrary<ReadDocument> = fc.record({
 const foreign = fc.record({ version: few, by: text, at: text });
 const conflict = fc.record({
   ...{ version: few, by: text, at: text, writer: text, saveId: text },
-  ...{ baseKnown: fc.boolean(), contentUnchanged: fc.boolean() },
+  ...{ baseKnown: fc.boolean(), contentUnchanged: fc.boolean(), plan: fc.constant(null) },
 });
 const base = fc.record({ version: few, content });
 

@@ -226,6 +226,7 @@ export const moves: readonly Move[] = [
       conflict: {
         ...{ version, by, writer, saveId: null, baseKnown: true, contentUnchanged: false },
         at: new Date(at.clock.now()).toISOString(),
+        plan: null,
       },
     }));
   }),
