@@ -23,7 +23,7 @@ export interface RoutesOptions
   readonly database: Database;
   /** Whether mails go to the development mailbox. */
   readonly mailbox: boolean;
-  readonly metrics: Pick<Metrics, 'read'>;
+  readonly metrics: Pick<Metrics, 'read'> & Partial<Pick<Metrics, 'saved'>>;
   readonly plans: Omit<ProposalRoutesOptions, 'database'>;
 }
 
@@ -31,14 +31,15 @@ type Asked = Pick<Readiness, 'phase' | 'state'>;
 
 /** Every route, those of health first: they are served before the others can be. */
 export function routesOf(options: RoutesOptions, readiness: Asked): readonly Route[] {
+  const { metrics } = options;
   const table = [
     ...healthRoutes(readiness),
     ...deliveryRoutes(options),
     ...machineRoutes({ database: options.database, machines }),
-    ...documentRoutes(options),
+    ...documentRoutes({ ...options, ...(metrics.saved && { saved: metrics.saved }) }),
     ...branchesRoutes(options),
     ...proposalRoutes({ ...options.plans, database: options.database }),
-    ...metricsRoutes(options.metrics),
+    ...metricsRoutes(metrics),
     ...(options.mailbox ? mailboxRoutes(options.database) : []),
   ];
   return [...table, ...documentationRoutes(table)];

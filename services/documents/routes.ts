@@ -2,7 +2,6 @@
 
 import { z } from 'zod';
 import { largestBody } from '../../kinds/wire.ts';
-import type { Database } from '../../persistence/database.ts';
 import { badCursor, pageQuery, printCursor, readCursor } from '../http/keyset.ts';
 import { frame, problem } from '../http/problem.ts';
 import { type Route, route } from '../http/route.ts';
@@ -36,10 +35,9 @@ import {
   readKinds,
 } from './problems.ts';
 import { revisionRoutes } from './revision-routes.ts';
-import { saveRoutes } from './save-routes.ts';
+import { type SaveRoutesOptions, saveRoutes } from './save-routes.ts';
 
-export interface DocumentRoutesOptions {
-  readonly database: Database;
+export interface DocumentRoutesOptions extends SaveRoutesOptions {
   readonly announcements: Pick<Announcements, 'watch'>;
 }
 
@@ -183,7 +181,7 @@ export function documentRoutes(options: DocumentRoutesOptions): readonly Route[]
     // Before the route by id, which would take its name for one.
     ...eventRoutes(announcements),
     ...[create, list, show, remove, restore, name],
-    ...saveRoutes(database),
+    ...saveRoutes(options),
     ...revisionRoutes(database),
     ...grantRoutes(database),
   ];

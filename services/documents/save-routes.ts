@@ -63,7 +63,13 @@ const revisionParams = z.strictObject({
   version: z.coerce.number().pipe(version),
 });
 
-export function saveRoutes(database: Database): readonly Route[] {
+export interface SaveRoutesOptions {
+  readonly database: Database;
+  /** Told of the verdict on each save. */
+  readonly saved?: (outcome: SaveOutcome) => void;
+}
+
+export function saveRoutes({ database, saved }: SaveRoutesOptions): readonly Route[] {
   const saves = openSaves(database);
 
   const save = route({
@@ -91,6 +97,7 @@ export function saveRoutes(database: Database): readonly Route[] {
       save: { id: saveId, writer },
       ...(text !== undefined && { text }),
     });
+    saved?.(outcome);
     return saveReply(saveId, outcome, expected.by);
   });
 

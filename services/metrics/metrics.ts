@@ -10,6 +10,7 @@ import type { Machine } from '../../machines/status-machine.ts';
 import type { Database } from '../../persistence/database.ts';
 import { oldestDueSeconds } from '../../persistence/oldest-due.ts';
 import { talliesOf } from '../../persistence/tally.ts';
+import type { SaveOutcome } from '../documents/save.ts';
 import type { Answered } from '../http/answered.ts';
 import type { Observe } from '../runs/events.ts';
 
@@ -18,6 +19,7 @@ export interface Metrics {
   read(): Promise<string>;
   readonly observe: Observe;
   readonly answered: (answer: Answered) => void;
+  readonly saved: (outcome: SaveOutcome) => void;
   /** From here on there is a database to ask. */
   attach(database: Database): void;
 }
@@ -129,6 +131,12 @@ export function openMetrics({ machines, ofProcess = false }: MetricsOptions): Me
     buckets: httpBuckets,
     registers,
   });
+  const saves = new Counter({
+    name: 'fencepost_saves_total',
+    help: 'Saves of documents over HTTP, by the verdict on them',
+    labelNames: ['outcome'],
+    registers,
+  });
 
   return {
     async read() {
@@ -146,6 +154,11 @@ export function openMetrics({ machines, ofProcess = false }: MetricsOptions): Me
     answered({ method, route, status, ms }) {
       if (route !== undefined) answers.observe({ method, route, status }, ms / 1000);
       else answers.observe({ method: 'none', route: 'none', status }, ms / 1000);
+    },
+    saved(verdict) {
+      const isUnchanged = verdict.outcome === 'conflict' && verdict.conflict.contentUnchanged;
+      // Nobody else's work was in the way: a client that misreads versions shows up here.
+      saves.inc({ outcome: isUnchanged ? 'conflict_unchanged' : verdict.outcome });
     },
     attach(opened) {
       database = opened;

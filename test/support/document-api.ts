@@ -7,20 +7,24 @@ import type { Database } from '../../persistence/database.ts';
 import { openWakeListener } from '../../persistence/wake-listener.ts';
 import { startAnnouncements } from '../../services/documents/announcements.ts';
 import { documentRoutes } from '../../services/documents/routes.ts';
+import type { SaveRoutesOptions } from '../../services/documents/save-routes.ts';
 import type { Sent } from './api-client.ts';
 import { typed } from './documents.ts';
 import { readEvents } from './event-stream.ts';
 import { openApi, tokenOf } from './open-api.ts';
 
 /** Opens the API for one test, to ada, bob and eve. */
-export async function openDocumentApi(database: Database) {
+export async function openDocumentApi(
+  database: Database,
+  given: Pick<SaveRoutesOptions, 'saved'> = {},
+) {
   const log = pino({ enabled: false });
   const wakes = await openWakeListener(database, {});
   onTestFinished(wakes.close);
   const announcements = startAnnouncements({ database, wakes, log });
   onTestFinished(announcements.close);
   const stopping = new AbortController();
-  const routes = documentRoutes({ database, announcements });
+  const routes = documentRoutes({ ...given, database, announcements });
   const api = await openApi({ database, routes, stopping: stopping.signal });
 
   async function person(sub: string) {

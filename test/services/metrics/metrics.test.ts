@@ -6,6 +6,7 @@ import { transaction } from '../../../persistence/transaction.ts';
 import { openMetrics } from '../../../services/metrics/metrics.ts';
 import { metricsRoutes } from '../../../services/metrics/route.ts';
 import { claimed, enqueue, force } from '../../support/deliveries.ts';
+import { openDocumentApi, saving } from '../../support/document-api.ts';
 import { openApi } from '../../support/open-api.ts';
 import { fresh } from '../../support/opened.ts';
 
@@ -85,6 +86,27 @@ describe('the metrics', () => {
     expect(read.get('fencepost_connections{state="waiting"}')).toBe(0);
     expect(read.get('fencepost_handler_seconds_sum{machine="outbox",worker="email"}')).toBe(0.3);
     expect(read.get('fencepost_restarts_total{machine="outbox",part="email"}')).toBe(1);
+  });
+
+  it('count saves by their verdict, and tell conflicts over no content apart', async () => {
+    const { database, metrics } = await opened();
+    const { ada, document } = await openDocumentApi(database, { saved: metrics.saved });
+    const id = await document('a');
+    const put = (body: object) => ada.call('PUT', `/v1/documents/${id}`, body);
+    const first = saving(1, 'b');
+    await put(first);
+    await put(first);
+    await put(saving(1, 'c'));
+    await put(saving(2, 'b'));
+    await put(saving(2, 'c'));
+    const read = await series(metrics);
+    const saves = [...read].filter(([name]) => name.startsWith('fencepost_saves_total'));
+    expect(saves.map(([name, count]) => [/"(.*)"/.exec(name)?.[1], count])).toEqual([
+      ['saved', 2],
+      ['replayed', 1],
+      ['conflict', 1],
+      ['conflict_unchanged', 1],
+    ]);
   });
 
   it('have as many series as routes, whatever strangers ask for', async () => {
