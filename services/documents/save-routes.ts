@@ -66,8 +66,14 @@ const revisionParams = z.strictObject({
 export interface SaveRoutesOptions {
   readonly database: Database;
   /** Told of the verdict on each save. */
-  readonly saved?: (outcome: SaveOutcome) => void;
+  readonly saved?: (verdict: SaveOutcome['outcome'] | 'conflict_unchanged') => void;
 }
+
+/** Over the same content nobody else's work was in the way: a client that misreads versions. */
+const verdictOf = (outcome: SaveOutcome) =>
+  outcome.outcome === 'conflict' && outcome.conflict.contentUnchanged
+    ? 'conflict_unchanged'
+    : outcome.outcome;
 
 export function saveRoutes({ database, saved }: SaveRoutesOptions): readonly Route[] {
   const saves = openSaves(database);
@@ -97,7 +103,7 @@ export function saveRoutes({ database, saved }: SaveRoutesOptions): readonly Rou
       save: { id: saveId, writer },
       ...(text !== undefined && { text }),
     });
-    saved?.(outcome);
+    saved?.(verdictOf(outcome));
     return saveReply(saveId, outcome, expected.by);
   });
 

@@ -10,7 +10,6 @@ import type { Machine } from '../../machines/status-machine.ts';
 import type { Database } from '../../persistence/database.ts';
 import { oldestDueSeconds } from '../../persistence/oldest-due.ts';
 import { talliesOf } from '../../persistence/tally.ts';
-import type { SaveOutcome } from '../documents/save.ts';
 import type { Answered } from '../http/answered.ts';
 import type { Observe } from '../runs/events.ts';
 
@@ -19,7 +18,8 @@ export interface Metrics {
   read(): Promise<string>;
   readonly observe: Observe;
   readonly answered: (answer: Answered) => void;
-  readonly saved: (outcome: SaveOutcome) => void;
+  /** A save of a document was judged. The verdict is one of the few there are. */
+  readonly saved: (verdict: string) => void;
   /** From here on there is a database to ask. */
   attach(database: Database): void;
 }
@@ -156,9 +156,7 @@ export function openMetrics({ machines, ofProcess = false }: MetricsOptions): Me
       else answers.observe({ method: 'none', route: 'none', status }, ms / 1000);
     },
     saved(verdict) {
-      const isUnchanged = verdict.outcome === 'conflict' && verdict.conflict.contentUnchanged;
-      // Nobody else's work was in the way: a client that misreads versions shows up here.
-      saves.inc({ outcome: isUnchanged ? 'conflict_unchanged' : verdict.outcome });
+      saves.inc({ outcome: verdict });
     },
     attach(opened) {
       database = opened;
