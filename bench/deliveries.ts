@@ -2,12 +2,23 @@
 // worker drains what is due, what an enqueue costs, how long an idle worker takes to begin, and
 // whether it keeps what it should let go of.
 
+import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
 import { outbox } from '../machines/outbox.ts';
 import { create } from '../persistence/create.ts';
 import { transaction } from '../persistence/transaction.ts';
 import { inParallel, median, whole } from './kernel.ts';
-import { delivery, empty, fill, plainInsert, plainLoop, plainTable, plainValues } from './plain.ts';
+import {
+  delivery,
+  empty,
+  fill,
+  plainClaim,
+  plainInsert,
+  plainLoop,
+  plainTable,
+  plainValues,
+} from './plain.ts';
 import { type BenchServer, openBenchServer } from './postgres.ts';
 import { startWorkerProcess, type WorkerProcess } from './worker-process.ts';
 
@@ -110,6 +121,28 @@ async function latencies(server: BenchServer): Promise<readonly number[]> {
   return taken.toSorted((a, b) => a - b);
 }
 
+/** The same by hand: an insert, a NOTIFY, and a claim by whoever listens, in one process. */
+async function plainLatencies({ url, pool }: BenchServer): Promise<readonly number[]> {
+  await pool.query(plainTable);
+  const listener = new pg.Client({ connectionString: url });
+  await listener.connect();
+  await listener.query('listen plain_due');
+  const taken: number[] = [];
+  for (let i = 0; i < enqueuesWatched; i += 1) {
+    const begun = performance.now();
+    const woken = once(listener, 'notification');
+    await pool.query({ ...plainInsert, values: plainValues([delivery(i)]) });
+    await pool.query(`notify plain_due`);
+    await woken;
+    const { rowCount } = await pool.query({ ...plainClaim, values: ['bench', 1] });
+    if (rowCount !== 1) throw new Error('nothing was claimed');
+    taken.push(performance.now() - begun);
+    await pause(apartMs);
+  }
+  await listener.end();
+  return taken.toSorted((a, b) => a - b);
+}
+
 const at = (sorted: readonly number[], share: number): string =>
   (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN).toFixed(1);
 
@@ -137,6 +170,7 @@ export async function deliveriesBench(): Promise<string> {
       await worker.stop();
     }
     const watched = await latencies(server);
+    const byHand = await plainLatencies(server);
     return [
       `Medians of ${rounds} rounds of ${whole(rows)} rows that take turns; ratios within a round.`,
       '',
@@ -149,7 +183,8 @@ export async function deliveriesBench(): Promise<string> {
       line('enqueue, 10 at once, of a plain insert', done, 'enqueues', 'inserts'),
       '',
       `Idle, ${enqueuesWatched} enqueues ${apartMs} ms apart: from enqueue to handler`,
-      `p50 ${at(watched, 0.5)} ms, p99 ${at(watched, 0.99)} ms.`,
+      `p50 ${at(watched, 0.5)} ms, p99 ${at(watched, 0.99)} ms; by hand, in one process,`,
+      `p50 ${at(byHand, 0.5)} ms, p99 ${at(byHand, 0.99)} ms.`,
     ].join('\n');
   } finally {
     await server.close();

@@ -15,7 +15,7 @@ export const plainTable = `
   create schema plain
     create table delivery (like fencepost.delivery including all)`;
 
-const plainClaim = {
+export const plainClaim = {
   name: 'plain claim',
   text: `update plain.delivery r set status = 'processing', attempts = r.attempts + 1,
       lease_owner = $1, lease_expires_at = clock_timestamp() + interval '5 minutes'
