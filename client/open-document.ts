@@ -38,13 +38,16 @@ export interface Unsubscribe {
 
 type Listener = (snapshot: SessionSnapshot) => void;
 
+/** `gone`: it was deleted, or never was. `closed`: the session ended before it was read. */
+export type Loaded = 'loaded' | 'gone' | 'closed';
+
 /** A session in the hands of one holder. All calls may be passed on without their object. */
 export interface DocumentSession {
   getSnapshot(): SessionSnapshot;
   /** Calls at once, as a Svelte store does, and then after every change. */
   subscribe(listener: Listener | { readonly next?: Listener }): Unsubscribe;
-  /** Resolves when there is a content to edit. */
-  whenLoaded(): Promise<void>;
+  /** Resolves when there is a content to edit, or when there will be none. */
+  whenLoaded(): Promise<Loaded>;
   /**
    * Replaces the content. It must not be changed in place, before or after.
    * @throws Error before the first read, and after `close`.
@@ -156,7 +159,12 @@ export function openWith(options: OpenOptions, parts: typeof ownParts): Document
       if (typeof listener === 'function') run();
       return Object.assign(stop, { unsubscribe: stop });
     },
-    whenLoaded: () => core.until(() => (core.facts().base.version > 0 ? null : undefined)).then(),
+    whenLoaded: () =>
+      core.until<Loaded>(() => {
+        if (core.facts().base.version > 0) return 'loaded';
+        if (core.machine().matches({ lane: 'gone' })) return 'gone';
+        return core.machine().matches({ holding: 'ended' }) ? 'closed' : undefined;
+      }),
     edit(content) {
       if (closed) throw new Error('This holder was closed: nothing was edited.');
       const facts = core.facts();

@@ -28,6 +28,23 @@ describe('a document that is missing', () => {
     });
   });
 
+  it('ends the wait for it, as the close of a session does that read nothing', async () => {
+    const at = stage();
+    at.browser.signIn('eve');
+    const { session } = await at.open(at.browser.openPage(), 'eve');
+    expect(await session.whenLoaded()).toBe('gone');
+    expect(await (await bobs()).session.whenLoaded()).toBe('loaded');
+    at.browser.signIn('bob');
+    const { until, open } = gate();
+    at.server.script('GET', { type: 'delay', until });
+    const other = at.openNow(at.browser.openPage(), 'bob');
+    const loaded = other.whenLoaded();
+    void other.close();
+    await at.advance(60_000);
+    expect(await loaded).toBe('closed');
+    open();
+  });
+
   it('is gone when the next save says so; what was typed stays in the draft', async () => {
     const { at, session } = await bobs();
     session.edit(a);
