@@ -108,8 +108,11 @@ export function startSession(options: SessionOptions, world: SessionWorld): Core
   };
   const move = (run: () => void): void => {
     moving += 1;
-    run();
-    moving -= 1;
+    try {
+      run();
+    } finally {
+      moving -= 1;
+    }
     if (moving > 0 || told === actor.getSnapshot()) return;
     told = actor.getSnapshot();
     notify();

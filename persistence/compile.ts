@@ -11,7 +11,8 @@
 // - Status, fence and guards are judged once, on the locked row. They are not repeated on `r` in
 //   the UPDATE: that looks at the snapshot's version first and would skip a row that moved while we
 //   waited. Measured: a batch behind a slow transaction then lost a row that was rightly its own.
-// - Only `held` differs between the four selectors.
+// - The four selectors differ in `held`, and in the answer: by ids every row is answered, and of
+//   what is picked only what moved.
 // - Locks are FOR NO KEY UPDATE: inserting a child row takes KEY SHARE and must not look like an
 //   owner.
 // - by-ids has no condition on status in `held`, so no partial index on a status can drive it from
@@ -319,8 +320,6 @@ export function compile(machine: Machine, event: string, selection: Selection): 
   const actor = machine.events[event]?.by === 'owner' ? row(machine.owner) : others;
   const moved = movedClause(machine, event, arrows, actor, ids ? [] : before);
   const due = arrows.map(dueColumn)[0];
-  // By ids every row is answered, moved or not. Of what is picked by its time nobody asks for more
-  // than what moved.
   const was = ids ? 's' : 'm';
   const answer = [
     ids ? 'e.n' : 'null',

@@ -3,7 +3,7 @@
 // services/proposals/step.ts calls them around the tool.
 //
 // - Neither has a savepoint of its own: before the mark nothing has happened that could be lost,
-//   and behind it everything goes back to the mark.
+//   and what closes a step is committed or rolled back with all of it.
 // - The receipt does not wait for the answer to `step.ok`: its statement finds out by itself, and
 //   fails where the step is not closed, as when the tool ended the transaction. So does COMMIT,
 //   also where the tool had begun another one, in which no step is open.

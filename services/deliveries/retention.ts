@@ -2,8 +2,6 @@
 // writes, passed cool-downs, answers kept for an Idempotency-Key, old mails of the development
 // mailbox. Started in every process; rows that another one is deleting are passed over.
 //
-// - Batch by batch, each a transaction of its own: no long transaction, and a stop waits for one
-//   batch at most.
 // - Left out: the journal's old partitions, which services/upkeep.ts drops, and `vacuum`, which is
 //   the database's own.
 
@@ -18,7 +16,8 @@ import {
   deleteOldMails,
   deletePassedCoolDowns,
 } from '../../persistence/retention.ts';
-import { type Tx, transaction } from '../../persistence/transaction.ts';
+import type { Tx } from '../../persistence/transaction.ts';
+import { type Batch, deletingIn } from '../batches.ts';
 import { startTurns, type Turns } from '../turns.ts';
 
 /** Days for which a finished delivery is kept, by how it ended. */
@@ -32,7 +31,7 @@ export interface RetentionOptions {
   /** Rows that one statement deletes at most. */
   readonly batch?: number;
   /** What else is deleted in a turn, by others' batches. */
-  readonly more?: (limit: number) => Readonly<Record<string, (tx: Tx) => Promise<number>>>;
+  readonly more?: (limit: number) => Readonly<Record<string, Batch>>;
 }
 
 /** How much of each was deleted. */
@@ -53,7 +52,7 @@ export function startRetention(options: RetentionOptions): Turns<Deleted> {
 
   const finished = (status: keyof RetentionDays & StatusOf<typeof outbox>) => (tx: Tx) =>
     deleteFinished(tx, status, { olderThanMs: days[status] * dayMs, limit });
-  const batches: Readonly<Record<string, (tx: Tx) => Promise<number>>> = {
+  const batches: Readonly<Record<string, Batch>> = {
     sent: finished('sent'),
     failed: finished('failed'),
     dead: finished('dead'),
@@ -64,25 +63,6 @@ export function startRetention(options: RetentionOptions): Turns<Deleted> {
     ...more?.(limit),
   };
 
-  async function deleteAll(closing: AbortSignal): Promise<Deleted> {
-    const counts: Record<string, number> = {};
-    const errors: unknown[] = [];
-    for (const [what, deleteBatch] of Object.entries(batches)) {
-      try {
-        let deleted = limit;
-        while (deleted === limit && !closing.aborted) {
-          deleted = await transaction(database, deleteBatch);
-          counts[what] = (counts[what] ?? 0) + deleted;
-        }
-      } catch (error) {
-        // It may fail each time. The others are not kept from theirs.
-        errors.push(error);
-      }
-    }
-    if (errors.length > 0) throw new AggregateError(errors, 'not all that is over was deleted');
-    return counts;
-  }
-
   const says = { done: 'retention', failed: 'retention: a turn failed' };
-  return startTurns({ work: deleteAll, everyMs, log, says });
+  return startTurns({ work: deletingIn({ database, limit }, batches), everyMs, log, says });
 }

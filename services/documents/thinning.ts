@@ -4,13 +4,13 @@
 // - All revisions of a day stay, then one an hour, after a month one a day. Those with a name and
 //   those that brought a version back stay always, and so does the newest.
 // - Receipts live 30 days: a save that is sent again later than that is a conflict.
-// - Batch by batch, each a transaction of its own.
 
 import type { Logger } from 'pino';
 import type { Database } from '../../persistence/database.ts';
 import { thinRevisions } from '../../persistence/document-revisions.ts';
 import { deleteOldReceipts } from '../../persistence/document-saves.ts';
-import { type Tx, transaction } from '../../persistence/transaction.ts';
+import type { Tx } from '../../persistence/transaction.ts';
+import { deletingIn } from '../batches.ts';
 import { startTurns, type Turns } from '../turns.ts';
 
 export interface ThinningOptions {
@@ -32,33 +32,13 @@ const receiptMs = 30 * dayMs;
 /** Starts a first turn, in the background, and one every hour. */
 export function startThinning(options: ThinningOptions): Turns<Thinned> {
   const { database, log, everyMs = hourMs, batch: limit = 500 } = options;
-  type Batch = (tx: Tx) => Promise<{ readonly looked: number; readonly deleted: number }>;
-
-  async function untilNoneIsLeft(work: Batch, closing: AbortSignal): Promise<number> {
-    let [looked, total] = [limit, 0];
-    while (looked === limit && !closing.aborted) {
-      const done = await transaction(database, work);
-      looked = done.looked;
-      total += done.deleted;
-    }
-    return total;
-  }
-
-  async function thin(closing: AbortSignal): Promise<Thinned> {
-    const stage = (which: keyof typeof ages) =>
-      untilNoneIsLeft(
-        (tx) => thinRevisions(tx, { stage: which, olderThanMs: ages[which], limit }),
-        closing,
-      );
-    const hourly = await stage('hour');
-    const daily = await stage('day');
-    const receipts = await untilNoneIsLeft(async (tx) => {
-      const deleted = await deleteOldReceipts(tx, { olderThanMs: receiptMs, limit });
-      return { looked: deleted, deleted };
-    }, closing);
-    return { hourly, daily, receipts };
-  }
-
+  const stage = (which: keyof typeof ages) => (tx: Tx) =>
+    thinRevisions(tx, { stage: which, olderThanMs: ages[which], limit });
+  const batches = {
+    hourly: stage('hour'),
+    daily: stage('day'),
+    receipts: (tx: Tx) => deleteOldReceipts(tx, { olderThanMs: receiptMs, limit }),
+  };
   const says = { done: 'documents: thinned', failed: 'documents: thinning failed' };
-  return startTurns({ work: thin, everyMs, log, says });
+  return startTurns({ work: deletingIn({ database, limit }, batches), everyMs, log, says });
 }
